@@ -1,0 +1,1 @@
+"""Durable, resumable streams on the store you already run."""

@@ -1,0 +1,1 @@
+"""Stores, one folder each. They import the SPI and their driver; never the engine, never each other."""

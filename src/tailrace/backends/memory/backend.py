@@ -1,0 +1,255 @@
+"""The memory store: the contract in its plainest form, one lock around a dictionary of logs.
+
+Every other store is held to what this one does. ``memory://`` is a store of its own per client;
+``memory://name`` is shared by all clients of this process that name it.
+"""
+
+import copy
+import threading
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tailrace.backends.memory.log import TopicLog, new_tag
+from tailrace.backends.memory.watch import MemoryWatch
+from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, TopicSealedError
+from tailrace.options import Retention, StoreOptions, StoreURL
+from tailrace.spi import (
+    Appended,
+    AppendOutcome,
+    AppendRefused,
+    Backend,
+    Bounds,
+    Capabilities,
+    Entry,
+    Page,
+    PositionLost,
+    ReadOutcome,
+    ReadRequest,
+    Seal,
+    SweepBudget,
+    SweepReport,
+    TopicInfo,
+    Unborn,
+    Watch,
+)
+
+_CAPABILITIES = Capabilities(
+    store="memory",
+    durable=False,
+    durability="An acknowledged record lives as long as this process.",
+    shared=False,
+    enforces=frozenset({"records", "bytes"}),
+    notes=("Age is enforced by sweeps.",),
+)
+
+
+class MemoryState:
+    """What all handles on one memory store share."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.logs: dict[str, TopicLog] = {}
+        self.graves: dict[str, tuple[int, float]] = {}
+        self.watches: list[MemoryWatch] = []
+        self.swept = ""
+
+
+class MemoryStore(Backend):
+    """One handle on a memory store. Also implements ``Maintenance``. Thread-safe.
+
+    Args:
+        options: Retention and timeouts.
+        beside: Another handle, to share its topics as a second process would share a file.
+    """
+
+    def __init__(self, options: StoreOptions | None = None, *, beside: "MemoryStore | None" = None) -> None:
+        self._options = options or StoreOptions()
+        self._state: MemoryState = MemoryState() if beside is None else beside._state
+        self._own_watches: list[MemoryWatch] = []
+        self._closed = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return _CAPABILITIES
+
+    def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        now = self._now()
+        tag = new_tag()
+        with self._state.lock:
+            self._check_open()
+            outcomes = [self._append_one(entry, tag, now) for entry in entries]
+        self._announce([entry.topic for entry in entries])
+        return outcomes
+
+    def _append_one(self, entry: Entry, tag: int, now: float) -> AppendOutcome:
+        log = self._state.logs.get(entry.topic)
+        if log is None:
+            log = self._state.logs[entry.topic] = TopicLog(touched=now)
+        if log.seal is not None:
+            return AppendRefused(TopicSealedError("the topic is sealed: nothing can be appended to it any more"))
+        end = log.extend(entry.payloads, tag, now)
+        retention = self._options.retention
+        log.trim(Retention(max_records=retention.max_records, max_bytes=retention.max_bytes), 0.0)
+        return Appended(end)
+
+    def bounds(self, topic: str) -> Bounds | Unborn:
+        with self._state.lock:
+            self._check_open()
+            log = self._state.logs.get(topic)
+            return self._unborn(topic) if log is None else log.bounds()
+
+    def read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
+        with self._state.lock:
+            self._check_open()
+            return [self._read_one(request) for request in requests]
+
+    def _read_one(self, request: ReadRequest) -> ReadOutcome:
+        log = self._state.logs.get(request.topic)
+        after = request.after
+        if isinstance(after, Unborn):
+            if after.grave != self._unborn(request.topic).grave:
+                return PositionLost("the topic was deleted since this place was taken")
+            if self._now() - after.seen_at / 1e6 > self._options.tombstone_for:
+                return PositionLost("this place was taken longer ago than deleted topics are remembered")
+            if log is None:
+                return Page((), after)
+            after = log.boundary((0, 0))
+        elif log is None:
+            return PositionLost("the topic was deleted")
+        return log.lost(after) or log.page(request, after)
+
+    def seal(self, topic: str, error: str | None) -> None:
+        with self._state.lock:
+            self._check_open()
+            log = self._state.logs.get(topic)
+            if log is None:
+                log = self._state.logs[topic] = TopicLog(touched=self._now())
+            if log.seal is None:
+                log.seal = Seal(error)
+        self._announce([topic])
+
+    def watch(self) -> Watch:
+        watch = MemoryWatch(self._state.watches)
+        with self._state.lock:
+            self._check_open()
+            self._state.watches.append(watch)
+            self._own_watches.append(watch)
+        return watch
+
+    def close(self) -> None:
+        self._closed = True
+        for watch in tuple(self._own_watches):
+            watch.close()
+
+    def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
+        with self._state.lock:
+            self._check_open()
+            names = sorted((name for name in self._state.logs if name.startswith(prefix)), key=str.encode)
+            later = [name for name in names if name.encode() > after.encode()]
+            return [self._info(name) for name in later[:limit]]
+
+    def trim(self, topic: str, retention: Retention) -> int:
+        with self._state.lock:
+            self._check_open()
+            log = self._state.logs.get(topic)
+            removed = 0 if log is None else log.trim(retention, self._cut(retention))
+        self._announce([topic])
+        return removed
+
+    def delete(self, topic: str) -> bool:
+        with self._state.lock:
+            self._check_open()
+            log = self._state.logs.pop(topic, None)
+            if log is not None:
+                self._state.graves[topic] = (log.incarnation, self._now())
+        self._announce([topic])
+        return log is not None
+
+    def sweep(self, budget: SweepBudget) -> SweepReport:
+        deadline = time.monotonic() + budget.max_seconds
+        retention = self._options.retention
+        topics = records = size = forgotten = 0
+        with self._state.lock:
+            self._check_open()
+            names = sorted(self._state.logs)
+            turn = [*(n for n in names if n > self._state.swept), *(n for n in names if n <= self._state.swept)]
+            for name in turn:
+                if records >= budget.max_records or time.monotonic() > deadline:
+                    return SweepReport(topics, records, size, forgotten, done=False)
+                log = self._state.logs[name]
+                before = log.size
+                records += log.trim(retention, self._cut(retention))
+                size += before - log.size
+                topics += 1
+                self._state.swept = name
+                forgotten += self._forget(name, log)
+            self._expire_graves()
+        return SweepReport(topics, records, size, forgotten, done=True)
+
+    def migrate(self) -> None:
+        """Nothing to do: there is no schema."""
+
+    def snapshot(self) -> object:
+        """Return a backup of every topic, for tests of restored stores."""
+        with self._state.lock:
+            return copy.deepcopy((self._state.logs, self._state.graves))
+
+    def restore(self, snapshot: Any) -> None:
+        """Put a backup back, as an operator would."""
+        with self._state.lock:
+            self._state.logs, self._state.graves = copy.deepcopy(snapshot)
+            names = list(self._state.logs)
+        self._announce(names)
+
+    def _announce(self, topics: Collection[str]) -> None:
+        # After the change is visible and outside the lock: a hint that came earlier could be
+        # answered with a read that still sees nothing, and would be spent.
+        for watch in tuple(self._state.watches):
+            watch.moved(topics)
+
+    def _unborn(self, topic: str) -> Unborn:
+        grave = self._state.graves.get(topic)
+        return Unborn(int(self._now() * 1e6), 0 if grave is None else grave[0])
+
+    def _forget(self, name: str, log: TopicLog) -> bool:
+        forget_after = self._options.forget_after
+        if forget_after is None or log.records or log.seal is not None:
+            return False
+        if self._now() - log.touched < forget_after:
+            return False
+        del self._state.logs[name]
+        self._state.graves[name] = (log.incarnation, self._now())
+        return True
+
+    def _expire_graves(self) -> None:
+        oldest = self._now() - self._options.tombstone_for
+        self._state.graves = {name: grave for name, grave in self._state.graves.items() if grave[1] >= oldest}
+
+    def _info(self, name: str) -> TopicInfo:
+        log = self._state.logs[name]
+        return TopicInfo(name, len(log.records), log.size, log.touched if log.last[0] else None, log.seal)
+
+    def _cut(self, retention: Retention) -> float:
+        if retention.max_age is None:
+            return 0.0
+        return self._now() - retention.max_age - self._options.append_timeout
+
+    def _now(self) -> float:
+        return time.time()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+
+
+_named: dict[str, MemoryStore] = {}
+
+
+def open_store(url: StoreURL, options: StoreOptions) -> Backend:
+    """Open ``memory://`` or ``memory://name``."""
+    if url.query:
+        raise InvalidArgumentError(f"memory:// has no setting called {min(url.query)}")
+    if not url.location:
+        return MemoryStore(options)
+    return MemoryStore(options, beside=_named.setdefault(url.location, MemoryStore()))

@@ -1,0 +1,103 @@
+"""One topic's records and what is known about it after they are gone. Pure; the store's lock guards it."""
+
+import bisect
+import random
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tailrace.options import Retention
+from tailrace.spi import Boundary, Bounds, Page, PositionLost, ReadRequest, Seal, StoredRecord
+
+_random = random.SystemRandom()
+
+
+def new_incarnation() -> int:
+    """Return a random identity for a new topic."""
+    return _random.randrange(1, 2**63)
+
+
+def new_tag() -> int:
+    """Return a random value for a new commit."""
+    return _random.randrange(1, 2**32)
+
+
+@dataclass(slots=True)
+class TopicLog:
+    """The life of one topic."""
+
+    incarnation: int = field(default_factory=new_incarnation)
+    horizon: tuple[int, int] = (0, 0)
+    last: tuple[int, int] = (0, 0)
+    seal: Seal | None = None
+    records: deque[StoredRecord] = field(default_factory=deque)
+    stamps: deque[float] = field(default_factory=deque)
+    size: int = 0
+    touched: float = 0.0
+
+    def extend(self, payloads: Sequence[bytes], tag: int, now: float) -> Boundary:
+        """Add payloads at the tail and return the place of the last one."""
+        position = self.last[0]
+        for payload in payloads:
+            position += 1
+            self.records.append(StoredRecord(position, tag, payload))
+            self.stamps.append(now)
+            self.size += len(payload)
+        self.last, self.touched = (position, tag), now
+        return self.boundary(self.last)
+
+    def boundary(self, at: tuple[int, int]) -> Boundary:
+        """Return a place in this life."""
+        return Boundary(self.incarnation, *at)
+
+    def bounds(self) -> Bounds:
+        """Return where this topic stands."""
+        return Bounds(self.boundary(self.horizon), self.boundary(self.last), self.seal)
+
+    def lost(self, after: Boundary) -> PositionLost | None:
+        """Say why a place no longer holds, if it does not."""
+        if after.incarnation != self.incarnation:
+            return PositionLost("the topic was deleted and created again")
+        if after.position < self.horizon[0]:
+            return PositionLost("records after this place were removed by retention")
+        if after.position > self.last[0] or after.tag != self._tag_at(after.position):
+            return PositionLost("this place belongs to another history of the topic")
+        return None
+
+    def page(self, request: ReadRequest, after: Boundary) -> Page:
+        """Return what follows a place that holds."""
+        picked: list[StoredRecord] = []
+        size = 0
+        for record in islice(self.records, after.position - self.horizon[0], None):
+            if len(picked) >= request.max_records or (picked and size + len(record.payload) > request.max_bytes):
+                break
+            picked.append(record)
+            size += len(record.payload)
+        end = self.boundary((picked[-1].position, picked[-1].tag)) if picked else after
+        return Page(picked, end, more=end.position < self.last[0], seal=self.seal)
+
+    def trim(self, retention: Retention, cut: float) -> int:
+        """Remove what retention does not keep; ``cut`` is the oldest stamp that max_age keeps."""
+        removed = 0
+        while self.records and self._over(retention, cut):
+            gone = self.records.popleft()
+            self.stamps.popleft()
+            self.size -= len(gone.payload)
+            self.horizon = (gone.position, gone.tag)
+            removed += 1
+        return removed
+
+    def _over(self, retention: Retention, cut: float) -> bool:
+        return (
+            (retention.max_records is not None and len(self.records) > retention.max_records)
+            or (retention.max_bytes is not None and self.size > retention.max_bytes)
+            or (retention.max_age is not None and self.stamps[0] < cut)
+        )
+
+    def _tag_at(self, position: int) -> int:
+        if position == self.last[0]:
+            return self.last[1]
+        if position == self.horizon[0]:
+            return self.horizon[1]
+        return self.records[bisect.bisect_left(self.records, position, key=lambda record: record.position)].tag

@@ -1,0 +1,167 @@
+"""Options of each layer as frozen dataclasses, and store URLs. No I/O."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tailrace import limits
+from tailrace.errors import InvalidArgumentError, InvalidTypeError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long records are kept. ``None`` means no bound; the newest record may go too.
+
+    Attributes:
+        max_age: Seconds since the record became readable. A sweep leaves ``append_timeout`` of grace
+            on top, because an append may take that long to become readable.
+        max_records: Records per topic.
+        max_bytes: Payload bytes per topic.
+    """
+
+    max_age: float | None = None
+    max_records: int | None = None
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_age", "max_records", "max_bytes"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InvalidTypeError(f"{name} must be a number or None, not {type(value).__name__}")
+            if not 0 <= value < math.inf:
+                raise InvalidArgumentError(f"{name} must be a finite number of at least 0, not {value}")
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether nothing is ever removed."""
+        return self.max_age is None and self.max_records is None and self.max_bytes is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """What a store needs to know.
+
+    Attributes:
+        retention: Applied by the store itself where it can, by ``sweep`` where it can not.
+        append_timeout: Seconds; bounds the store's part of an append.
+        tombstone_for: Seconds that a deleted topic is remembered, for subscriptions made before it existed.
+        forget_after: Seconds after which an emptied, idle topic loses its identity in a sweep; ``None`` keeps it.
+        create: Whether a missing store may be created.
+    """
+
+    retention: Retention = Retention()
+    append_timeout: float = 10.0
+    tombstone_for: float = 30 * 86400.0
+    forget_after: float | None = None
+    create: bool = True
+
+    def __post_init__(self) -> None:
+        positive_seconds("append_timeout", self.append_timeout)
+        positive_seconds("tombstone_for", self.tombstone_for)
+        if self.forget_after is not None:
+            positive_seconds("forget_after", self.forget_after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What the engine needs to know.
+
+    Attributes:
+        append_timeout: Seconds that one ``append`` may take, waiting for its turn included.
+        outage_budget: Seconds from the first failure that a reader rides out a store that is away; 0 raises at once.
+        buffer_records: Undelivered records held per subscription, at most (plus one page).
+        buffer_bytes: Undelivered payload bytes held per subscription, at most (plus one page).
+        page_records: Records read at once.
+        page_bytes: Payload bytes read at once; a single larger record still comes whole.
+        batch_records: Records of concurrent appends sent at once.
+        batch_bytes: Payload bytes of concurrent appends sent at once.
+        poll_unsure: Seconds between fallback reads while the store's hints may be lost.
+        poll_healthy: Seconds between fallback reads while its hints are known to arrive.
+        max_payload: Bytes in one payload.
+    """
+
+    append_timeout: float = 10.0
+    outage_budget: float = 30.0
+    buffer_records: int = 2048
+    buffer_bytes: int = 4 * 2**20
+    page_records: int = 512
+    page_bytes: int = 2**20
+    batch_records: int = 1024
+    batch_bytes: int = 4 * 2**20
+    poll_unsure: float = 1.0
+    poll_healthy: float = 30.0
+    max_payload: int = limits.MAX_PAYLOAD_BYTES
+
+    def __post_init__(self) -> None:
+        positive_seconds("append_timeout", self.append_timeout)
+        positive_seconds("poll_unsure", self.poll_unsure)
+        positive_seconds("poll_healthy", self.poll_healthy)
+        if self.outage_budget != 0:
+            positive_seconds("outage_budget", self.outage_budget)
+        for name in ("buffer_records", "buffer_bytes", "page_records", "page_bytes", "batch_records", "batch_bytes"):
+            positive_count(name, getattr(self, name))
+        positive_count("max_payload", self.max_payload, at_most=limits.MAX_PAYLOAD_BYTES)
+
+
+def positive_seconds(name: str, value: object) -> None:
+    """Refuse anything but a finite number of seconds above zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidTypeError(f"{name} must be a number of seconds, not {type(value).__name__}")
+    if not 0 < value <= limits.MAX_TIMEOUT:
+        raise InvalidArgumentError(f"{name} must be above 0 and at most {limits.MAX_TIMEOUT:.0f} seconds, not {value}")
+
+
+def positive_count(name: str, value: object, *, at_most: int = 2**31) -> None:
+    """Refuse anything but a whole number from 1 to ``at_most``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidTypeError(f"{name} must be a whole number, not {type(value).__name__}")
+    if not 1 <= value <= at_most:
+        raise InvalidArgumentError(f"{name} must be from 1 to {at_most}, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreURL:
+    """A store URL, taken apart.
+
+    Attributes:
+        text: The URL as given, without its password: safe to print.
+        scheme: Which adapter, for example ``sqlite``.
+        location: What follows ``scheme://`` up to the query, percent-decoded.
+        query: Settings of the adapter; an adapter refuses the ones it does not know.
+        raw: The URL exactly as given; may hold a password.
+    """
+
+    text: str
+    scheme: str
+    location: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    raw: str = field(default="", repr=False)
+
+
+def parse_url(url: object) -> StoreURL:
+    """Take a store URL apart, without touching the store.
+
+    Raises:
+        InvalidArgumentError: It is not a URL with a scheme, or a setting is named twice.
+    """
+    if not isinstance(url, str):
+        raise InvalidTypeError(f"a store URL must be text, not {type(url).__name__}")
+    if "\0" in url:
+        raise InvalidArgumentError("a store URL can not hold a NUL character")
+    try:
+        parts = urlsplit(url)
+    except ValueError as exc:
+        raise InvalidArgumentError(f"not a store URL: {exc}") from exc
+    scheme, separator, rest = url.partition("://")
+    if not separator or not parts.scheme:
+        raise InvalidArgumentError("not a store URL: it must look like sqlite:///events.db or memory://")
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    query = dict(pairs)
+    if len(query) != len(pairs):
+        raise InvalidArgumentError("a setting is named twice in the store URL")
+    printable = url if parts.password is None else url.replace(f":{parts.password}@", ":***@", 1)
+    location = unquote(rest.partition("?")[0].partition("#")[0])
+    return StoreURL(text=printable, scheme=scheme.lower(), location=location, query=query, raw=url)

@@ -1,0 +1,60 @@
+"""The words of the contract: cursor, record, and the two ways to end. Imports nothing of ours."""
+
+import enum
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+from tailrace.errors import DurableStreamError
+
+TopicCursor = NewType("TopicCursor", str)
+"""An opaque place to resume from. Store it, send it, hand it back unchanged to the topic that made it."""
+
+
+class Closed(enum.Enum):
+    """The type of :data:`CLOSED`, so that ``receive`` can be narrowed with ``is``."""
+
+    CLOSED = "closed"
+
+
+CLOSED = Closed.CLOSED
+"""What ``receive`` returns once, and for ever after, a subscription has ended."""
+
+
+@dataclass(slots=True, frozen=True, init=False)
+class DurableStreamRecord:
+    """One record of a topic.
+
+    Attributes:
+        payload: The bytes that were appended, unchanged.
+        cursor: Resumes strictly after this record.
+    """
+
+    payload: bytes
+    cursor: TopicCursor
+
+    def __init__(self, payload: bytes, cursor: TopicCursor) -> None:
+        # What the generated __init__ of a frozen dataclass does, at half its price: it is paid for
+        # every record that anybody reads.
+        _set_payload(self, payload)
+        _set_cursor(self, cursor)
+
+
+_set_payload = vars(DurableStreamRecord)["payload"].__set__
+_set_cursor = vars(DurableStreamRecord)["cursor"].__set__
+
+
+@dataclass(slots=True, frozen=True)
+class StreamEnd:
+    """Why a subscription ended.
+
+    Attributes:
+        kind: ``"closed"``: this side closed it. ``"sealed"``: the topic was sealed and everything
+            retained was delivered. ``"failed"``: the topic was sealed as failed, or the subscription
+            could not go on.
+        error: With ``"failed"``: the text given to ``seal(error=...)``, or the message of ``exception``.
+        exception: With ``"failed"``: what ``receive`` raised; ``None`` when the topic itself ended as failed.
+    """
+
+    kind: Literal["closed", "sealed", "failed"]
+    error: str | None = None
+    exception: DurableStreamError | None = None

@@ -1,0 +1,54 @@
+"""What a store implements. See ``docs/design/spi.md``."""
+
+from tailrace.boundaries import MAX_POSITION, Boundary, Place, Unborn
+from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
+from tailrace.spi.pages import (
+    Appended,
+    AppendOutcome,
+    AppendRefused,
+    AppendUnknown,
+    Bounds,
+    Changes,
+    Entry,
+    Page,
+    PositionLost,
+    ReadFailed,
+    ReadOutcome,
+    ReadRequest,
+    Seal,
+    StoredRecord,
+    SweepBudget,
+    SweepReport,
+    TopicInfo,
+)
+from tailrace.spi.registry import open_store, schemes
+
+__all__ = [
+    "MAX_POSITION",
+    "AppendOutcome",
+    "AppendRefused",
+    "AppendUnknown",
+    "Appended",
+    "Backend",
+    "Boundary",
+    "Bounds",
+    "Capabilities",
+    "Changes",
+    "Entry",
+    "Maintenance",
+    "Page",
+    "Place",
+    "PositionLost",
+    "ReadFailed",
+    "ReadOutcome",
+    "ReadRequest",
+    "Seal",
+    "StoredRecord",
+    "SweepBudget",
+    "SweepReport",
+    "TopicInfo",
+    "Unborn",
+    "Watch",
+    "open_store",
+    "schemes",
+]
