@@ -1,1 +1,50 @@
-"""Durable, resumable streams on the store you already run."""
+"""Durable, resumable streams for workflow and agent events, on the store you already run."""
+
+from tailrace.client import StreamClient, connect
+from tailrace.errors import (
+    CursorUnavailableError,
+    DurableStreamError,
+    DurableStreamUnavailableError,
+    InvalidArgumentError,
+    InvalidTopicNameError,
+    InvalidTypeError,
+    PayloadTooLargeError,
+    StoreUnusableError,
+    TopicSealedError,
+)
+from tailrace.options import EngineOptions, Retention, StoreOptions
+from tailrace.protocols import DurableStreamProducer, DurableStreamSubscription, DurableStreamTopic
+from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.subscription import Subscription
+from tailrace.topic import Producer, Topic
+
+__all__ = [
+    # the contract
+    "CLOSED",
+    "Closed",
+    "DurableStreamProducer",
+    "DurableStreamRecord",
+    "DurableStreamSubscription",
+    "DurableStreamTopic",
+    "TopicCursor",
+    # the library
+    "EngineOptions",
+    "Producer",
+    "Retention",
+    "StoreOptions",
+    "StreamClient",
+    "StreamEnd",
+    "Subscription",
+    "Topic",
+    "connect",
+    # errors
+    "CursorUnavailableError",
+    "DurableStreamError",
+    "DurableStreamUnavailableError",
+    "InvalidArgumentError",
+    "InvalidTopicNameError",
+    "InvalidTypeError",
+    "PayloadTooLargeError",
+    "StoreUnusableError",
+    "TopicSealedError",
+]  # fmt: skip

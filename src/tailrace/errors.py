@@ -13,6 +13,8 @@
 Messages never contain payloads or cursors.
 """
 
+import functools
+
 
 class DurableStreamError(Exception):
     """Base of every error that Tailrace raises on purpose."""
@@ -77,3 +79,8 @@ class PayloadTooLargeError(InvalidArgumentError):
         super().__init__(f"payload of {size} bytes is over the limit of {limit} bytes ({named})")
         self.size = size
         self.limit = limit
+        self._named = named
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors travel between processes; the default would call __init__ with the message.
+        return functools.partial(type(self), named=self._named), (self.size, self.limit)

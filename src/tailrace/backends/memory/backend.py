@@ -8,7 +8,7 @@ import copy
 import threading
 import time
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from tailrace.backends.memory.log import TopicLog, new_tag
 from tailrace.backends.memory.watch import MemoryWatch
@@ -42,6 +42,14 @@ _CAPABILITIES = Capabilities(
     enforces=frozenset({"records", "bytes"}),
     notes=("Age is enforced by sweeps.",),
 )
+
+
+@dataclass(frozen=True)
+class MemoryBackup:
+    """A copy of a store's topics at one moment."""
+
+    logs: dict[str, TopicLog]
+    graves: dict[str, tuple[int, float]]
 
 
 class MemoryState:
@@ -190,15 +198,15 @@ class MemoryStore(Backend):
     def migrate(self) -> None:
         """Nothing to do: there is no schema."""
 
-    def snapshot(self) -> object:
-        """Return a backup of every topic, for tests of restored stores."""
+    def backup(self) -> "MemoryBackup":
+        """Return a copy of every topic, for tests of restored stores."""
         with self._state.lock:
-            return copy.deepcopy((self._state.logs, self._state.graves))
+            return MemoryBackup(copy.deepcopy(self._state.logs), copy.deepcopy(self._state.graves))
 
-    def restore(self, snapshot: Any) -> None:
-        """Put a backup back, as an operator would."""
+    def restore(self, backup: "MemoryBackup") -> None:
+        """Put a copy back, as an operator would."""
         with self._state.lock:
-            self._state.logs, self._state.graves = copy.deepcopy(snapshot)
+            self._state.logs, self._state.graves = copy.deepcopy(backup.logs), copy.deepcopy(backup.graves)
             names = list(self._state.logs)
         self._announce(names)
 
@@ -228,7 +236,7 @@ class MemoryStore(Backend):
 
     def _info(self, name: str) -> TopicInfo:
         log = self._state.logs[name]
-        return TopicInfo(name, len(log.records), log.size, log.touched if log.last[0] else None, log.seal)
+        return TopicInfo(name, log.records, log.size, log.touched if log.last[0] else None, log.seal)
 
     def _cut(self, retention: Retention) -> float:
         if retention.max_age is None:

@@ -1,11 +1,8 @@
 """One topic's records and what is known about it after they are gone. Pure; the store's lock guards it."""
 
-import bisect
 import random
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from tailrace.options import Retention
 from tailrace.spi import Boundary, Bounds, Page, PositionLost, ReadRequest, Seal, StoredRecord
@@ -31,18 +28,24 @@ class TopicLog:
     horizon: tuple[int, int] = (0, 0)
     last: tuple[int, int] = (0, 0)
     seal: Seal | None = None
-    records: deque[StoredRecord] = field(default_factory=deque)
-    stamps: deque[float] = field(default_factory=deque)
     size: int = 0
+    _records: list[StoredRecord] = field(default_factory=list)
+    _stamps: list[float] = field(default_factory=list)
+    _head: int = 0
     touched: float = 0.0
+
+    @property
+    def records(self) -> int:
+        """How many records are retained."""
+        return len(self._records) - self._head
 
     def extend(self, payloads: Sequence[bytes], tag: int, now: float) -> Boundary:
         """Add payloads at the tail and return the place of the last one."""
         position = self.last[0]
         for payload in payloads:
             position += 1
-            self.records.append(StoredRecord(position, tag, payload))
-            self.stamps.append(now)
+            self._records.append(StoredRecord(position, tag, payload))
+            self._stamps.append(now)
             self.size += len(payload)
         self.last, self.touched = (position, tag), now
         return self.boundary(self.last)
@@ -69,30 +72,34 @@ class TopicLog:
         """Return what follows a place that holds."""
         picked: list[StoredRecord] = []
         size = 0
-        for record in islice(self.records, after.position - self.horizon[0], None):
-            if len(picked) >= request.max_records or (picked and size + len(record.payload) > request.max_bytes):
+        first = self._head + after.position - self.horizon[0]
+        for record in self._records[first : first + request.max_records]:
+            size += len(record.payload)
+            if picked and size > request.max_bytes:
                 break
             picked.append(record)
-            size += len(record.payload)
         end = self.boundary((picked[-1].position, picked[-1].tag)) if picked else after
         return Page(picked, end, more=end.position < self.last[0], seal=self.seal)
 
     def trim(self, retention: Retention, cut: float) -> int:
         """Remove what retention does not keep; ``cut`` is the oldest stamp that max_age keeps."""
-        removed = 0
+        before = self._head
         while self.records and self._over(retention, cut):
-            gone = self.records.popleft()
-            self.stamps.popleft()
+            gone = self._records[self._head]
+            self._head += 1
             self.size -= len(gone.payload)
             self.horizon = (gone.position, gone.tag)
-            removed += 1
+        removed = self._head - before
+        if self._head * 2 > len(self._records):
+            del self._records[: self._head], self._stamps[: self._head]
+            self._head = 0
         return removed
 
     def _over(self, retention: Retention, cut: float) -> bool:
         return (
-            (retention.max_records is not None and len(self.records) > retention.max_records)
+            (retention.max_records is not None and self.records > retention.max_records)
             or (retention.max_bytes is not None and self.size > retention.max_bytes)
-            or (retention.max_age is not None and self.stamps[0] < cut)
+            or (retention.max_age is not None and self._stamps[self._head] < cut)
         )
 
     def _tag_at(self, position: int) -> int:
@@ -100,4 +107,4 @@ class TopicLog:
             return self.last[1]
         if position == self.horizon[0]:
             return self.horizon[1]
-        return self.records[bisect.bisect_left(self.records, position, key=lambda record: record.position)].tag
+        return self._records[self._head + position - self.horizon[0] - 1].tag

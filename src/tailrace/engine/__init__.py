@@ -1,0 +1,6 @@
+"""The contract, once, above every store."""
+
+from tailrace.engine.engine import Engine
+from tailrace.engine.reader import Reader, Step
+
+__all__ = ["Engine", "Reader", "Step"]

@@ -1,0 +1,224 @@
+"""The one door between the facades and a store: append, bounds, open, seal, close.
+
+It owns the lock that guards hub and feeds, the appender, and the pump; it starts none of them before
+they are needed, and starts afresh in a forked child.
+"""
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+
+from tailrace.cursors import CursorCodec
+from tailrace.engine.appender import Appender
+from tailrace.engine.buffer import Buffer
+from tailrace.engine.feed import Feed
+from tailrace.engine.foreign import foreign_errors
+from tailrace.engine.hub import Hub
+from tailrace.engine.pump import Pump, read_all
+from tailrace.engine.reader import Reader
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, PayloadTooLargeError
+from tailrace.forks import renew_in_child
+from tailrace.options import EngineOptions
+from tailrace.spi import (
+    Appended,
+    Backend,
+    Bounds,
+    Entry,
+    Place,
+    PositionLost,
+    ReadFailed,
+    ReadOutcome,
+    ReadRequest,
+    Unborn,
+)
+
+
+class Engine:
+    """One implementation of the contract over one store. Thread-safe.
+
+    Args:
+        backend: The store; ``close`` closes it.
+        options: Bounds and timeouts.
+    """
+
+    def __init__(self, backend: Backend, options: EngineOptions) -> None:
+        self.backend = backend
+        self.options = options
+        self._max_payload = min(options.max_payload, backend.capabilities.max_payload)
+        self._closed = False
+        self._start_afresh()
+        renew_in_child(self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def codec(self, topic: str) -> CursorCodec:
+        """Return what turns places of a topic into cursors and back."""
+        return CursorCodec(topic)
+
+    def append(self, topic: str, payloads: Sequence[bytes]) -> None:
+        """Append payloads to one topic, contiguously; block until they are stored.
+
+        Raises:
+            PayloadTooLargeError: One is over the limit; nothing was sent.
+            DurableStreamUnavailableError: Refused, or the outcome is unknown (``maybe_stored``).
+        """
+        self._check_sizes(payloads)
+        outcome = self._appender.append(Entry(topic, payloads))
+        if not isinstance(outcome, Appended):
+            self._counts["appends_unknown" if outcome.error.maybe_stored else "appends_refused"] += 1
+            raise outcome.error
+        self._counts["appended"] += len(payloads)
+        self.hint(topic)
+
+    def seal(self, topic: str, error: str | None) -> None:
+        """End a topic for good. Blocks on the store."""
+        self._check_open()
+        with foreign_errors():
+            self.backend.seal(topic, error)
+        self.hint(topic)
+
+    def beginning(self, topic: str) -> Place:
+        """Return the place before the earliest retained record. Blocks on the store."""
+        bounds = self._bounds(topic)
+        return bounds.beginning if isinstance(bounds, Bounds) else bounds
+
+    def tail(self, topic: str) -> Place:
+        """Return the place after the last record. Blocks on the store."""
+        bounds = self._bounds(topic)
+        return bounds.tail if isinstance(bounds, Bounds) else bounds
+
+    def resume(self, topic: str, cursor: object) -> Place:
+        """Return the place that a cursor names, after asking the store whether it still holds.
+
+        Raises:
+            CursorUnavailableError: It is no cursor of this topic (found without I/O), or it is gone.
+        """
+        place = self.codec(topic).decode(cursor)
+        outcome = self.read(topic, place, max_records=0)
+        if isinstance(outcome, PositionLost):
+            raise CursorUnavailableError(outcome.reason)
+        if isinstance(outcome, ReadFailed):
+            raise outcome.error
+        return place
+
+    def read(self, topic: str, after: Place, *, max_records: int | None = None) -> ReadOutcome:
+        """Read one page. Blocks on the store; a failure is returned, not raised."""
+        if self._closed:
+            return ReadFailed(DurableStreamUnavailableError("the client is closed"))
+        most = self.options.page_records if max_records is None else max_records
+        [outcome] = read_all(self.backend, [ReadRequest(topic, after, most, self.options.page_bytes)])
+        return outcome
+
+    def open(self, topic: str, start: Place) -> Reader:
+        """Return a reader that has not been entered yet. Acquires nothing."""
+        return Reader(self, topic, start)
+
+    def new_buffer(self) -> Buffer:
+        """Return an empty buffer with this engine's bounds."""
+        return Buffer(self.options.buffer_records, self.options.buffer_bytes)
+
+    def admit(self, reader: Reader) -> None:
+        """Count a reader that is being entered, so that ``close`` ends it."""
+        with self.lock:
+            self._check_open()
+            self._readers.add(reader)
+
+    def dismiss(self, reader: Reader) -> None:
+        """Forget a reader that ended. Idempotent."""
+        with self.lock:
+            self._readers.discard(reader)
+            tell = self.hub.leave(reader.feed) and self._pump.must_be_told()
+        if tell:
+            self.nudge()
+
+    def abandon(self, feed: Feed) -> None:
+        """Note that a reader was garbage-collected without being closed. Takes no lock: it may run anywhere."""
+        self._abandoned.append(feed)
+
+    def join(self, feed: Feed) -> bool:
+        """Make a feed live, with the lock held; return whether ``nudge`` is needed after it is released."""
+        return self.hub.join(feed) and self._pump.must_be_told()
+
+    def nudge(self) -> None:
+        """Make the pump look at the hub. Without the lock."""
+        self._pump.nudge()
+
+    def hint(self, topic: str) -> None:
+        """Tell local readers directly that a topic moved; other processes hear of it from the store."""
+        with self.lock:
+            tell = self.hub.mark((topic,)) and self._pump.must_be_told()
+        if tell:
+            self.nudge()
+
+    def stats(self) -> dict[str, int | float | bool | None]:
+        """Return counters and gauges. Does not block on the store."""
+        with self.lock:
+            since = self.hub.outage_since()
+            return {
+                **self._counts,
+                "append_batches": self._appender.batches,
+                "subscriptions": len(self._readers),
+                "live_subscriptions": self.hub.feeds,
+                "live_topics": self.hub.topics,
+                "pump_rounds": self._pump.rounds,
+                "pump_reads": self._pump.reads,
+                "hints_arrive": self._pump.hints_arrive,
+                "outage_seconds": 0.0 if since is None else time.monotonic() - since,
+            }
+
+    def close(self) -> None:
+        """End every subscription and release the store. Idempotent, never raises for a store that fails."""
+        with self.lock:
+            if self._closed:
+                return
+            self._closed = True
+            readers = list(self._readers)
+        self._appender.close()
+        for reader in readers:
+            reader.close()
+        self._pump.stop()
+        self.backend.close()
+
+    def after_fork(self) -> None:
+        """Start afresh in a child process: its threads are gone, and its locks may be held for ever."""
+        readers = list(self._readers)
+        self._start_afresh()
+        for reader in readers:
+            reader.orphan(self.lock)
+
+    def _start_afresh(self) -> None:
+        self.lock = threading.Lock()
+        self.hub = Hub(self.options.outage_budget)
+        self._counts = {"appended": 0, "appends_refused": 0, "appends_unknown": 0}
+        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._abandoned: deque[Feed] = deque()
+        self._appender = Appender(self.backend, self.options)
+        self._pump = Pump(self.backend, self.hub, self.lock, self.options, self._release_abandoned)
+
+    def _release_abandoned(self) -> None:
+        while self._abandoned:
+            feed = self._abandoned.popleft()
+            with self.lock:
+                feed.close()
+                self.hub.leave(feed)
+
+    def _bounds(self, topic: str) -> Bounds | Unborn:
+        self._check_open()
+        with foreign_errors():
+            return self.backend.bounds(topic)
+
+    def _check_sizes(self, payloads: Sequence[bytes]) -> None:
+        for payload in payloads:
+            if len(payload) > self._max_payload:
+                store = self.backend.capabilities.max_payload
+                named = "the max_payload option" if self._max_payload < store else "the store's limit"
+                raise PayloadTooLargeError(len(payload), self._max_payload, named=named)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the client is closed: connect again")

@@ -1,0 +1,268 @@
+"""Which topics have live readers, which of them must be read, and who gets what was read.
+
+Pure: the engine's lock guards it; it does no I/O, reads no clock and wakes nobody. It returns what is to
+be done. A *channel* is one topic's live readers on one line of history: they stand at the same place,
+so one read serves them all.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from tailrace.engine.backoff import Outage
+from tailrace.engine.chunk import Chunk, Elsewhere
+from tailrace.engine.feed import Feed, FeedState
+from tailrace.errors import CursorUnavailableError, DurableStreamError
+from tailrace.spi import Boundary, Place
+
+_Key = tuple[str, bool, int]
+
+
+class Channel:
+    """The live readers of one topic on one line of history.
+
+    Attributes:
+        place: Up to which the pump has read.
+        feeds: At ``place``, or ahead of it if they pulled more recently than the pump read.
+    """
+
+    __slots__ = ("feeds", "outage", "place", "topic")
+
+    def __init__(self, topic: str, place: Place, outage: Outage) -> None:
+        self.topic = topic
+        self.place = place
+        self.feeds: dict[Feed, None] = {}
+        self.outage = outage
+
+    @property
+    def key(self) -> _Key:
+        """What distinguishes it: the topic, and which life of it."""
+        return _key(self.topic, self.place)
+
+
+@dataclass(slots=True, frozen=True)
+class Plan:
+    """What the pump is to do next: change what is followed, then read these channels after their places."""
+
+    added: Collection[str]
+    dropped: Collection[str]
+    channels: Collection[Channel]
+    round: int
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.dropped or self.channels)
+
+
+class Hub:
+    """All channels of one engine.
+
+    Args:
+        outage_budget: Seconds that a channel rides out failing reads.
+    """
+
+    def __init__(self, outage_budget: float) -> None:
+        self._outage_budget = outage_budget
+        self._channels: dict[_Key, Channel] = {}
+        self._by_topic: dict[str, dict[Channel, None]] = {}
+        self._dirty: dict[Channel, None] = {}
+        self._added: set[str] = set()
+        self._dropped: set[str] = set()
+        self._round = 0
+
+    @property
+    def topics(self) -> int:
+        """How many topics have live readers."""
+        return len(self._by_topic)
+
+    @property
+    def feeds(self) -> int:
+        """How many readers are live."""
+        return sum(len(channel.feeds) for channel in self._channels.values())
+
+    def join(self, feed: Feed) -> bool:
+        """Make a feed that stands at the tail live; return whether the pump has something new to do.
+
+        A feed that the pump has already passed stays behind: it pulls once more and comes again.
+        """
+        channel = self._channels.get(_key(feed.topic, feed.place))
+        if channel is not None and _position(feed.place) < _position(channel.place):
+            return False
+        is_new = channel is None
+        if channel is None:
+            channel = Channel(feed.topic, feed.place, Outage(self._outage_budget))
+            self._open(channel)
+            # Read once after the follow is confirmed: a record that was appended between the feed's
+            # pull and the confirmation has no hint.
+            self._dirty[channel] = None
+        feed.state = FeedState.LIVE
+        feed.joined = self._round
+        channel.feeds[feed] = None
+        return is_new
+
+    def leave(self, feed: Feed) -> bool:
+        """Take a feed out; return whether the pump has something new to do."""
+        for channel in self._by_topic.get(feed.topic, ()):
+            if feed in channel.feeds:
+                del channel.feeds[feed]
+                if not channel.feeds:
+                    self._drop(channel)
+                    return True
+                break
+        return False
+
+    def mark(self, topics: Iterable[str]) -> bool:
+        """Note that topics may have moved; return whether any has live readers."""
+        hit = False
+        for topic in topics:
+            channels = self._by_topic.get(topic)
+            if channels:
+                self._dirty.update(channels)
+                hit = True
+        return hit
+
+    def mark_all(self) -> None:
+        """Note that any topic may have moved."""
+        for channel in self._channels.values():
+            self._dirty[channel] = None
+
+    def follow_afresh(self) -> None:
+        """Follow everything again on a new watch, and read it: hints were lost meanwhile."""
+        self._added, self._dropped = set(self._by_topic), set()
+        self.mark_all()
+
+    def plan(self, most: int, now: float) -> Plan:
+        """Take up to ``most`` channels to read, leaving those whose store just failed until their time."""
+        self._round += 1
+        picked = []
+        for channel in self._dirty:
+            if channel.outage.retry_at <= now:
+                picked.append(channel)
+                if len(picked) == most:
+                    break
+        for channel in picked:
+            del self._dirty[channel]
+        added, self._added = self._added, set()
+        dropped, self._dropped = self._dropped, set()
+        return Plan(added, dropped, picked, self._round)
+
+    def next_retry(self) -> float | None:
+        """Return when the first channel that waits for its store is to be read again."""
+        return min((channel.outage.retry_at for channel in self._dirty), default=None)
+
+    def deliver(self, channel: Channel, chunk: Chunk, read_in: int) -> list[Feed]:
+        """Hand a chunk, read in that round after the channel's place, to its feeds; return those to wake."""
+        channel.outage.over()
+        if self._channels.get(channel.key) is not channel:
+            return []
+        woken = [feed for feed in tuple(channel.feeds) if self._hand_over(feed, chunk, read_in)]
+        gone = [feed for feed in channel.feeds if feed.state is not FeedState.LIVE or feed.ending is not None]
+        for feed in gone:
+            del channel.feeds[feed]
+        return woken + self._advance(channel, chunk)
+
+    def lose(self, channel: Channel, reason: str) -> list[Feed]:
+        """The channel's place is gone: end the feeds that stand there; return those to wake."""
+        if self._channels.get(channel.key) is not channel:
+            return []
+        woken = list(channel.feeds)
+        for feed in woken:
+            if _position(feed.place) > _position(channel.place):
+                # It is further than what was asked for, so this answer is not about its place: let it
+                # ask for itself.
+                feed.state = FeedState.BEHIND
+            else:
+                feed.fail(CursorUnavailableError(reason))
+        channel.feeds.clear()
+        self._drop(channel)
+        return woken
+
+    def fail(self, channel: Channel, error: DurableStreamError, *, again: bool) -> list[Feed]:
+        """A read failed: try the channel again at its time, or end its feeds; return those to wake."""
+        if self._channels.get(channel.key) is not channel:
+            return []
+        if again:
+            self._dirty[channel] = None
+            return []
+        woken = list(channel.feeds)
+        for feed in woken:
+            feed.fail(error)
+        channel.feeds.clear()
+        self._drop(channel)
+        return woken
+
+    def fail_all(self, error: DurableStreamError) -> list[Feed]:
+        """End every live feed; return those to wake."""
+        return [feed for channel in tuple(self._channels.values()) for feed in self.fail(channel, error, again=False)]
+
+    def outage_since(self) -> float | None:
+        """Return when the oldest outage that a channel rides out began."""
+        return min((c.outage.since for c in self._channels.values() if c.outage.since is not None), default=None)
+
+    def _hand_over(self, feed: Feed, chunk: Chunk, read_in: int) -> bool:
+        rest = chunk.rest(feed.place)
+        if rest is Elsewhere.AHEAD:
+            # The feed pulled after this was read; unless it was live before the read began, and then
+            # the topic is shorter than what it has already seen.
+            if chunk.more or feed.joined >= read_in:
+                return False
+            rest = Elsewhere.LOST
+        if isinstance(rest, Elsewhere):
+            feed.fail(CursorUnavailableError("this place belongs to another history of the topic"))
+            return True
+        return feed.offer(rest)
+
+    def _advance(self, channel: Channel, chunk: Chunk) -> list[Feed]:
+        if not channel.feeds:
+            self._drop(channel)
+            return []
+        old_key = channel.key
+        channel.place = chunk.end
+        if chunk.more:
+            self._dirty[channel] = None
+        return self._reborn(channel, old_key) if channel.key != old_key else []
+
+    def _reborn(self, channel: Channel, old_key: _Key) -> list[Feed]:
+        # The topic was created: its unborn channel goes on as one of its first life. Readers that
+        # subscribed after the birth may already have one; then everybody here pulls and joins that.
+        del self._channels[old_key]
+        if channel.key not in self._channels:
+            self._channels[channel.key] = channel
+            return []
+        moved = list(channel.feeds)
+        for feed in moved:
+            feed.state = FeedState.BEHIND
+        channel.feeds.clear()
+        self._forget(channel)
+        return [feed for feed in moved if not feed.buffer.records]
+
+    def _open(self, channel: Channel) -> None:
+        self._channels[channel.key] = channel
+        channels = self._by_topic.setdefault(channel.topic, {})
+        if not channels and channel.topic not in self._dropped:
+            self._added.add(channel.topic)
+        self._dropped.discard(channel.topic)
+        channels[channel] = None
+
+    def _drop(self, channel: Channel) -> None:
+        del self._channels[channel.key]
+        self._forget(channel)
+
+    def _forget(self, channel: Channel) -> None:
+        self._dirty.pop(channel, None)
+        channels = self._by_topic[channel.topic]
+        del channels[channel]
+        if not channels:
+            del self._by_topic[channel.topic]
+            if channel.topic in self._added:
+                self._added.discard(channel.topic)
+            else:
+                self._dropped.add(channel.topic)
+
+
+def _key(topic: str, place: Place) -> _Key:
+    if isinstance(place, Boundary):
+        return topic, True, place.incarnation
+    return topic, False, place.grave
+
+
+def _position(place: Place) -> int:
+    return place.position if isinstance(place, Boundary) else -1

@@ -1,0 +1,191 @@
+"""One subscription, without the waiting: enter, step, pull, close. Both colours of the API stand on it.
+
+``step`` never blocks and never does I/O; it returns a record, the end, or what its caller must do before
+asking again. The caller owns the waiting, so nothing here differs between threads and event loops.
+"""
+
+import enum
+import threading
+import time
+import warnings
+from collections import deque
+from typing import TYPE_CHECKING
+
+from tailrace.engine.backoff import Outage
+from tailrace.engine.chunk import Chunk
+from tailrace.engine.feed import Feed, FeedState
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, StoreUnusableError
+from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.spi import Page, Place, PositionLost, ReadOutcome
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+
+class Step(enum.Enum):
+    """What to do before the next ``step``."""
+
+    WAIT = enum.auto()
+    """Wait on the feed's waiter, at most ``pause()`` seconds."""
+    PULL = enum.auto()
+    """Call ``pull``, which blocks on the store."""
+
+
+class Reader:
+    """One reader of one topic from a fixed start.
+
+    Attributes:
+        ready: Records that ``step`` may return without the lock. Only the consuming thread removes
+            them, except ``close``, which clears them.
+        last: The record returned last; the one who returns it sets this.
+    """
+
+    def __init__(self, engine: "Engine", topic: str, start: Place) -> None:
+        self._engine = engine
+        self._lock = engine.lock
+        self._outage = Outage(engine.options.outage_budget)
+        self._start = start
+        self.feed = Feed(topic, start, engine.new_buffer())
+        self.ready: deque[DurableStreamRecord] = deque()
+        self.last: DurableStreamRecord | None = None
+
+    @property
+    def cursor(self) -> TopicCursor:
+        """Where to resume so that nothing returned so far is repeated and nothing else is skipped."""
+        last = self.last
+        return self._engine.codec(self.feed.topic).encode(self._start) if last is None else last.cursor
+
+    @property
+    def end(self) -> StreamEnd | None:
+        """Why it ended, once it has."""
+        return self.feed.ending if self.feed.state is FeedState.ENDED else None
+
+    def enter(self) -> None:
+        """Start delivery: pull the first page from the boundary. Blocks on the store.
+
+        Raises:
+            CursorUnavailableError: The boundary no longer holds.
+            DurableStreamUnavailableError: The store is away, or this is not a new subscription.
+        """
+        with self._lock:
+            if self.feed.state is FeedState.ENDED:
+                raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
+            if self.feed.state is not FeedState.NEW:
+                raise DurableStreamUnavailableError("this subscription was entered before: each only once")
+            self.feed.state = FeedState.BEHIND
+        try:
+            self._engine.admit(self)
+            outcome = self._engine.read(self.feed.topic, self.feed.place)
+            if not isinstance(outcome, Page):
+                raise outcome.error if not isinstance(outcome, PositionLost) else CursorUnavailableError(outcome.reason)
+            self._accept(outcome)
+        except BaseException as exc:
+            self._abort(exc)
+            raise
+
+    def step(self) -> DurableStreamRecord | Closed | Step:
+        """Return the next record, ``CLOSED``, or what to do first. Never blocks.
+
+        Raises:
+            CursorUnavailableError, DurableStreamUnavailableError: Once, when the subscription can not go on.
+        """
+        feed = self.feed
+        with self._lock:
+            if not self.ready:
+                # Moved under the lock, so that a close() that comes now finds either nothing moved yet
+                # or everything in ``ready``, and clears it.
+                self.ready.extend(feed.take())
+            if self.ready:
+                return self.ready.popleft()
+            if feed.state is FeedState.NEW:
+                raise DurableStreamUnavailableError(
+                    "enter the subscription first: with topic.subscribe_...() as subscription"
+                )
+            if feed.state is FeedState.ENDED:
+                return CLOSED
+            if feed.ending is None:
+                pulls = feed.state is FeedState.BEHIND and self._outage.retry_at <= time.monotonic()
+                return Step.PULL if pulls else Step.WAIT
+            feed.state = FeedState.ENDED
+            ending = feed.ending
+        self._engine.dismiss(self)
+        if ending.exception is not None:
+            raise ending.exception
+        return CLOSED
+
+    def pause(self) -> float:
+        """Return how long a ``WAIT`` may last at most, in seconds."""
+        retry_at = self._outage.retry_at
+        return max(0.0, retry_at - time.monotonic()) if retry_at else float("inf")
+
+    def pull(self) -> None:
+        """Read the next page from the store. Blocks on it; never raises for a store that fails."""
+        with self._lock:
+            if self.feed.state is not FeedState.BEHIND or self.feed.ending is not None:
+                return
+            place = self.feed.place
+        outcome = self._engine.read(self.feed.topic, place)
+        if isinstance(outcome, Page):
+            self._accept(outcome)
+        else:
+            self._failed(outcome)
+
+    def close(self) -> None:
+        """End this subscription. Idempotent, never raises, from any thread."""
+        with self._lock:
+            if self.feed.state is FeedState.ENDED:
+                return
+            self.feed.close()
+            self.ready.clear()
+        self._engine.dismiss(self)
+        self.feed.waiter.fire()
+
+    def orphan(self, lock: threading.Lock) -> None:
+        """End this reader in a forked child, where it can not go on: it is its parent's."""
+        self._lock = lock
+        if self.feed.state is FeedState.ENDED:
+            return
+        self.ready.clear()
+        self.feed.buffer.clear()
+        self.feed.state, self.feed.ending = FeedState.BEHIND, None
+        self.feed.fail(
+            DurableStreamUnavailableError(
+                "this subscription was opened in another process: subscribe again from its cursor"
+            )
+        )
+
+    def __del__(self) -> None:
+        feed = getattr(self, "feed", None)
+        if feed is not None and feed.state in (FeedState.BEHIND, FeedState.LIVE):
+            self._engine.abandon(feed)
+            warnings.warn(f"unclosed subscription of topic {feed.topic!r}", ResourceWarning, source=self, stacklevel=2)
+
+    def _accept(self, page: Page) -> None:
+        feed = self.feed
+        chunk = Chunk.of(page, feed.place, self._engine.codec(feed.topic))
+        tell = False
+        with self._lock:
+            self._outage.over()
+            if feed.state is not FeedState.BEHIND:
+                return
+            feed.accept(chunk)
+            if not chunk.more and feed.ending is None:
+                tell = self._engine.join(feed)
+        if tell:
+            self._engine.nudge()
+
+    def _failed(self, outcome: ReadOutcome) -> None:
+        with self._lock:
+            if isinstance(outcome, PositionLost):
+                self.feed.fail(CursorUnavailableError(outcome.reason))
+            elif not isinstance(outcome, Page):
+                unusable = isinstance(outcome.error, StoreUnusableError)
+                if unusable or not self._outage.failed(time.monotonic()):
+                    self.feed.fail(outcome.error)
+
+    def _abort(self, exc: BaseException) -> None:
+        with self._lock:
+            self.feed.close()
+            if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
+                self.feed.ending = StreamEnd("failed", str(exc), exc)
+        self._engine.dismiss(self)

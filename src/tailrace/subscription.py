@@ -1,0 +1,89 @@
+"""The blocking subscription: a reader, and the waiting of the calling thread."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from typing_extensions import override
+
+from tailrace import arguments
+from tailrace.engine import Reader, Step
+from tailrace.protocols import DurableStreamSubscription
+from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
+
+
+class Subscription(DurableStreamSubscription):
+    """One independent reader of one topic. One-shot; only ``close`` may be called from other threads."""
+
+    __slots__ = ("_reader", "_ready")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._ready = reader.ready
+
+    @override
+    def __enter__(self) -> Self:
+        self._reader.enter()
+        return self
+
+    @override
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    @override
+    def receive(self, timeout: float = 0.1) -> DurableStreamRecord | Closed | None:
+        """Wait up to ``timeout`` seconds for the next record; see the contract."""
+        try:
+            if timeout >= 0:
+                record = self._ready.popleft()
+                self._reader.last = record
+                return record
+        except (IndexError, TypeError):
+            pass
+        return self._receive(arguments.timeout_seconds(timeout))
+
+    def _receive(self, timeout: float) -> DurableStreamRecord | Closed | None:
+        reader, waiter = self._reader, self._reader.feed.waiter
+        deadline = time.monotonic() + timeout
+        pulled = False
+        while True:
+            generation = waiter.generation
+            outcome = reader.step()
+            if isinstance(outcome, DurableStreamRecord):
+                reader.last = outcome
+                return outcome
+            if isinstance(outcome, Closed):
+                return outcome
+            remaining = deadline - time.monotonic()
+            if outcome is Step.PULL and (remaining > 0 or not pulled):
+                reader.pull()
+                pulled = True
+            elif remaining <= 0:
+                return None
+            else:
+                waiter.wait(generation, min(remaining, reader.pause()))
+
+    @override
+    def close(self) -> None:
+        self._reader.close()
+
+    @property
+    def cursor(self) -> TopicCursor:
+        """The safe place to resume from, at any time: after the last record returned, or the fixed start."""
+        return self._reader.cursor
+
+    @property
+    def end(self) -> StreamEnd | None:
+        """Why this subscription ended; ``None`` while it has not."""
+        return self._reader.end
+
+    def __repr__(self) -> str:
+        feed = self._reader.feed
+        waiting = len(self._ready) + feed.buffer.records
+        return f"<Subscription of {feed.topic!r}: {feed.state.name.lower()}, {waiting} buffered>"
