@@ -25,6 +25,10 @@ GATHER_ABOVE = 0.0005
 """Seconds: a commit faster than this is not worth waiting for company."""
 
 
+GATHER_AT_MOST = 0.02
+"""Seconds that a leader waits for company, however slow the store was."""
+
+
 class Ticket:
     """One caller's place in the queue."""
 
@@ -102,35 +106,34 @@ class Appender:
         with self._lock:
             if ticket.outcome is not None or self._leader is ticket:
                 return
-            seconds = self._options.append_timeout
-            if ticket.sent:
-                message = f"the store did not answer within {seconds:g} s: the record may or may not be stored"
-                ticket.outcome = AppendUnknown(DurableStreamUnavailableError(message, maybe_stored=True))
-            else:
-                self._queue.remove(ticket)
-                message = f"the record was not stored: its turn did not come within {seconds:g} s"
-                ticket.outcome = AppendRefused(DurableStreamUnavailableError(message))
+            ticket.outcome = self._too_late(ticket)
 
     def _lead(self, ticket: Ticket) -> None:
         self._gather()
-        batch = self._take()
+        remaining = ticket.deadline - time.monotonic()
+        if remaining <= 0:
+            # Too late for this one; the others are not to be sent with what is left of its time.
+            with self._lock:
+                ticket.outcome = self._too_late(ticket)
+            self._hand_on()
+            return
+        batch = self._take(ticket, remaining)
         started = time.monotonic()
         try:
             with foreign_errors(maybe_stored=True):
-                timeout = max(ticket.deadline - started, 0.001)
-                outcomes = self._backend.append([each.entry for each in batch], timeout)
+                outcomes = self._backend.append([each.entry for each in batch], remaining)
         except DurableStreamUnavailableError as exc:
             failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)
             outcomes = [failed] * len(batch)
         self._last_size, self._last_seconds = len(batch), time.monotonic() - started
         self.batches += 1
-        self._settle(batch, outcomes)
+        for each, outcome in zip(batch, outcomes, strict=True):
+            each.settle(outcome)
         self._hand_on()
 
     def _gather(self) -> None:
         # Without this, a slow store is fed by two alternating halves: the callers of one commit queue
         # again just after the next one was sent. Waiting briefly for those it has just woken makes one.
-        wait = self._last_seconds * GATHER_SHARE
         if self._last_size < 2 or self._last_seconds < GATHER_ABOVE:
             return
         with self._lock:
@@ -138,21 +141,22 @@ class Appender:
                 return
             latch = Latch()
             self._gathering = (self._last_size, latch)
-        latch.wait(wait)
+        latch.wait(min(self._last_seconds * GATHER_SHARE, GATHER_AT_MOST))
         self._gathering = None
 
-    def _take(self) -> Sequence[Ticket]:
+    def _take(self, leader: Ticket, remaining: float) -> Sequence[Ticket]:
+        # Whoever came while the leader gathered has more time than it. A leader that is nearly out of
+        # time leaves them to the next one, or its short deadline would become theirs.
+        until = leader if remaining < self._options.append_timeout / 2 else None
         with self._lock:
-            batch: list[Ticket] = []
-            for ticket in self._first_fitting():
+            batch = self._first_fitting(until)
+            for ticket in batch:
                 ticket.sent = True
-                batch.append(ticket)
-            self._batch = batch
-            for _ in batch:
                 self._queue.popleft()
+            self._batch = batch
         return batch
 
-    def _first_fitting(self) -> list[Ticket]:
+    def _first_fitting(self, until: Ticket | None = None) -> list[Ticket]:
         records = size = 0
         fitting: list[Ticket] = []
         for ticket in self._queue:
@@ -161,16 +165,22 @@ class Appender:
             if fitting and (records > self._options.batch_records or size > self._options.batch_bytes):
                 break
             fitting.append(ticket)
+            if ticket is until:
+                break
         return fitting
 
-    def _settle(self, batch: Sequence[Ticket], outcomes: Sequence[AppendOutcome]) -> None:
-        with self._lock:
-            self._batch = ()
-        for ticket, outcome in zip(batch, outcomes, strict=True):
-            ticket.settle(outcome)
+    def _too_late(self, ticket: Ticket) -> AppendOutcome:
+        seconds = self._options.append_timeout
+        if ticket.sent:
+            message = f"the store did not answer within {seconds:g} s: the record may or may not be stored"
+            return AppendUnknown(DurableStreamUnavailableError(message, maybe_stored=True))
+        self._queue.remove(ticket)
+        message = f"the record was not stored: its turn did not come within {seconds:g} s"
+        return AppendRefused(DurableStreamUnavailableError(message))
 
     def _hand_on(self) -> None:
         with self._lock:
+            self._batch = ()
             # The youngest of the next batch leads: it has the most time left, so the store's call is
             # bounded by it, and the older ones leave on their own deadlines.
             fitting = self._first_fitting()
@@ -180,14 +190,16 @@ class Appender:
 
     def _abandon(self, ticket: Ticket) -> None:
         with self._lock:
-            leads = self._leader is ticket
+            leader = self._leader
             if not ticket.sent and ticket in self._queue:
                 self._queue.remove(ticket)
-            batch: Sequence[Ticket] = ()
-            if leads:
-                batch, self._batch, self._gathering = self._batch, (), None
-        if not leads:
+            batch = self._batch if leader is ticket else ()
+        if leader is not ticket:
+            # Perhaps it had just handed on and was interrupted before it woke its successor.
+            if leader is not None:
+                leader.latch.release()
             return
+        self._gathering = None
         error = DurableStreamUnavailableError(
             "the thread that was sending this record was interrupted: it may or may not be stored", maybe_stored=True
         )

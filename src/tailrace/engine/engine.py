@@ -189,7 +189,7 @@ class Engine:
         readers = list(self._readers)
         self._start_afresh()
         for reader in readers:
-            reader.orphan(self.lock)
+            reader.orphan()
 
     def _start_afresh(self) -> None:
         self.lock = threading.Lock()

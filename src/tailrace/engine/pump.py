@@ -22,6 +22,9 @@ from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, R
 CHANNELS_PER_READ = 500
 """Topics in one batched read, so that a change of ten thousand does not keep the first ones waiting."""
 
+SHORTEST_POLL = 0.05
+"""Seconds between fallback reads, whatever the options say."""
+
 _log = logging.getLogger("tailrace.pump")
 
 
@@ -125,9 +128,11 @@ class Pump:
             self._wait(watch, pause)
 
     def _poll_interval(self) -> float:
-        watch = self._watch
+        watch, budget = self._watch, self._options.outage_budget
         healthy = watch is not None and watch.reliable
-        return self._options.poll_healthy if healthy else self._options.poll_unsure
+        interval = self._options.poll_healthy if healthy else self._options.poll_unsure
+        # A store that went away without a sound is noticed by these reads, and in time.
+        return min(interval, max(budget / 3, SHORTEST_POLL)) if budget else interval
 
     def _pause(self, now: float) -> float:
         until = self._next_poll

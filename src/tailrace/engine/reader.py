@@ -5,7 +5,6 @@ asking again. The caller owns the waiting, so nothing here differs between threa
 """
 
 import enum
-import threading
 import time
 import warnings
 from collections import deque
@@ -42,7 +41,6 @@ class Reader:
 
     def __init__(self, engine: "Engine", topic: str, start: Place) -> None:
         self._engine = engine
-        self._lock = engine.lock
         self._outage = Outage(engine.options.outage_budget)
         self._start = start
         self.feed = Feed(topic, start, engine.new_buffer())
@@ -67,7 +65,7 @@ class Reader:
             CursorUnavailableError: The boundary no longer holds.
             DurableStreamUnavailableError: The store is away, or this is not a new subscription.
         """
-        with self._lock:
+        with self._engine.lock:
             if self.feed.state is FeedState.ENDED:
                 raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
             if self.feed.state is not FeedState.NEW:
@@ -90,7 +88,7 @@ class Reader:
             CursorUnavailableError, DurableStreamUnavailableError: Once, when the subscription can not go on.
         """
         feed = self.feed
-        with self._lock:
+        with self._engine.lock:
             if not self.ready:
                 # Moved under the lock, so that a close() that comes now finds either nothing moved yet
                 # or everything in ``ready``, and clears it.
@@ -120,7 +118,7 @@ class Reader:
 
     def pull(self) -> None:
         """Read the next page from the store. Blocks on it; never raises for a store that fails."""
-        with self._lock:
+        with self._engine.lock:
             if self.feed.state is not FeedState.BEHIND or self.feed.ending is not None:
                 return
             place = self.feed.place
@@ -132,7 +130,7 @@ class Reader:
 
     def close(self) -> None:
         """End this subscription. Idempotent, never raises, from any thread."""
-        with self._lock:
+        with self._engine.lock:
             if self.feed.state is FeedState.ENDED:
                 return
             self.feed.close()
@@ -140,9 +138,8 @@ class Reader:
         self._engine.dismiss(self)
         self.feed.waiter.fire()
 
-    def orphan(self, lock: threading.Lock) -> None:
-        """End this reader in a forked child, where it can not go on: it is its parent's."""
-        self._lock = lock
+    def orphan(self) -> None:
+        """End this reader in a forked child, where it can not go on: it is its parent's. Without the lock."""
         if self.feed.state is FeedState.ENDED:
             return
         self.ready.clear()
@@ -164,7 +161,7 @@ class Reader:
         feed = self.feed
         chunk = Chunk.of(page, feed.place, self._engine.codec(feed.topic))
         tell = False
-        with self._lock:
+        with self._engine.lock:
             self._outage.over()
             if feed.state is not FeedState.BEHIND:
                 return
@@ -175,7 +172,7 @@ class Reader:
             self._engine.nudge()
 
     def _failed(self, outcome: ReadOutcome) -> None:
-        with self._lock:
+        with self._engine.lock:
             if isinstance(outcome, PositionLost):
                 self.feed.fail(CursorUnavailableError(outcome.reason))
             elif not isinstance(outcome, Page):
@@ -184,7 +181,7 @@ class Reader:
                     self.feed.fail(outcome.error)
 
     def _abort(self, exc: BaseException) -> None:
-        with self._lock:
+        with self._engine.lock:
             self.feed.close()
             if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
                 self.feed.ending = StreamEnd("failed", str(exc), exc)

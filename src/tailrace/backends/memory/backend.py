@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tailrace.backends.memory.log import TopicLog, new_tag
 from tailrace.backends.memory.watch import MemoryWatch
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, TopicSealedError
+from tailrace.forks import renew_in_child
 from tailrace.options import Retention, StoreOptions, StoreURL
 from tailrace.spi import (
     Appended,
@@ -76,6 +77,7 @@ class MemoryStore(Backend):
         self._state: MemoryState = MemoryState() if beside is None else beside._state
         self._own_watches: list[MemoryWatch] = []
         self._closed = False
+        renew_in_child(self)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -149,6 +151,11 @@ class MemoryStore(Backend):
         self._closed = True
         for watch in tuple(self._own_watches):
             watch.close()
+
+    def after_fork(self) -> None:
+        """Go on with a copy of the topics; the lock may have been held by a thread that the child does not have."""
+        self._state.lock = threading.Lock()
+        self._state.watches.clear()
 
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         with self._state.lock:
