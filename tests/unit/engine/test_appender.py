@@ -239,17 +239,20 @@ def test_after_close_nothing_is_sent() -> None:
     assert store.calls == []
 
 
-def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow() -> None:
+def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tailrace.engine.appender.GATHER_AT_MOST", 10.0)
     store = ScriptedStore()
     appender = Appender(as_backend(store), EngineOptions())
-    appender._last_size, appender._last_seconds = 2, 0.08
+    appender._last_size, appender._last_seconds = 2, 100.0
     callers = Callers(appender)
     thread = threading.Thread(target=lambda: _call(callers, b"leader"), daemon=True)
     callers.threads.append(thread)
     thread.start()
     while appender._gathering is None:
         assert thread.is_alive()
-    callers.start(b"woken")
+    _call(callers, b"woken")
     callers.finish()
 
     assert store.calls == [[b"leader", b"woken"]]

@@ -1,0 +1,56 @@
+"""``python -m bench [NAME ...]``: run benchmarks, print ratios first, write JSON."""
+
+import argparse
+import json
+import platform
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bench import sqlite_append, sqlite_read, sqlite_share, sqlite_wake
+from bench.pairs import Result
+
+BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
+    "sqlite-append": sqlite_append.run,
+    "sqlite-catch-up": sqlite_read.run,
+    "sqlite-wake": sqlite_wake.run,
+    "sqlite-share": sqlite_share.run,
+}
+
+
+def main() -> int:
+    """Run what was asked for; exit 1 if a goal was missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of: {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--pairs", type=int, default=7, help="paired runs per line (default 7)")
+    parser.add_argument("--json", type=Path, help="write the results here")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(BENCHES)
+    if unknown:
+        parser.error(f"no benchmark called {', '.join(sorted(unknown))}; known: {', '.join(BENCHES)}")
+    results = []
+    print(f"{'ratio':>7} {'goal':>7}  {'ours':>12} {'raw':>12}  what", flush=True)
+    for name in options.names or BENCHES:
+        for result in BENCHES[name](options.pairs):
+            results.append(result)
+            print(line(result), flush=True)
+    if options.json:
+        machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "machine": platform.machine()}
+        options.json.write_text(json.dumps({"on": machine, "results": [r.as_dict() for r in results]}, indent=2))
+    return int(any(result.met is False for result in results))
+
+
+def line(result: Result) -> str:
+    """Return one line for people."""
+    ratio = "" if result.ratio is None else f"{result.ratio:.2f}x"
+    limit = "<=" if result.ratio is None else ">="
+    goal = "" if result.goal is None else f"{limit}{result.goal:g}"
+    raw = "" if result.raw is None else f"{result.raw:,.4g}"
+    notes = "".join(f", {key} {value:,.4g}" for key, value in result.notes.items())
+    missed = "" if result.met is not False else "   MISSED"
+    return f"{ratio:>7} {goal:>7}  {result.ours:>12,.4g} {raw:>12}  {result.name} ({result.unit}{notes}){missed}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
