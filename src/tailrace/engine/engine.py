@@ -123,10 +123,9 @@ class Engine:
         return Buffer(self.options.buffer_records, self.options.buffer_bytes)
 
     def admit(self, reader: Reader) -> None:
-        """Count a reader that is being entered, so that ``close`` ends it."""
-        with self.lock:
-            self._check_open()
-            self._readers.add(reader)
+        """Count a reader that is being entered, so that ``close`` ends it. With the lock held."""
+        self._check_open()
+        self._readers.add(reader)
 
     def dismiss(self, reader: Reader) -> None:
         """Forget a reader that ended. Idempotent."""

@@ -70,13 +70,14 @@ class Reader:
                 raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
             if self.feed.state is not FeedState.NEW:
                 raise DurableStreamUnavailableError("this subscription was entered before: each only once")
+            # Registered in the same hold of the lock that makes it live: a close() finds both or neither.
+            self._engine.admit(self)
             self.feed.state = FeedState.BEHIND
         try:
-            self._engine.admit(self)
-            outcome = self._engine.read(self.feed.topic, self.feed.place)
+            outcome = self._engine.read(self.feed.topic, self._start)
             if not isinstance(outcome, Page):
                 raise outcome.error if not isinstance(outcome, PositionLost) else CursorUnavailableError(outcome.reason)
-            self._accept(outcome)
+            self._accept(outcome, self._start)
         except BaseException as exc:
             self._abort(exc)
             raise
@@ -124,7 +125,7 @@ class Reader:
             place = self.feed.place
         outcome = self._engine.read(self.feed.topic, place)
         if isinstance(outcome, Page):
-            self._accept(outcome)
+            self._accept(outcome, place)
         else:
             self._failed(outcome)
 
@@ -157,13 +158,14 @@ class Reader:
             self._engine.abandon(feed)
             warnings.warn(f"unclosed subscription of topic {feed.topic!r}", ResourceWarning, source=self, stacklevel=2)
 
-    def _accept(self, page: Page) -> None:
+    def _accept(self, page: Page, start: Place) -> None:
         feed = self.feed
-        chunk = Chunk.of(page, feed.place, self._engine.codec(feed.topic))
+        chunk = Chunk.of(page, start, self._engine.codec(feed.topic))
         tell = False
         with self._engine.lock:
             self._outage.over()
-            if feed.state is not FeedState.BEHIND:
+            # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again.
+            if feed.state is not FeedState.BEHIND or feed.place is not chunk.start:
                 return
             feed.accept(chunk)
             if not chunk.more and feed.ending is None:
