@@ -92,18 +92,21 @@ class Pump:
                 thread.join(self._options.append_timeout)
 
     def _run(self) -> None:
+        self._next_poll = 0.0
         try:
             while not self._stopping:
                 self._turn()
         except BaseException as exc:  # noqa: BLE001
             # Whatever it was, nobody may be left waiting for a loop that is gone.
             _log.exception("the pump died; its subscriptions end with an error")
+            self._close_watch()
             error = DurableStreamUnavailableError(f"the reading loop failed: {type(exc).__name__}")
             with self._lock:
-                self._stopping = True
+                # Forgotten in the same hold of the lock: whoever goes live after it starts a new loop.
+                self._thread = None
                 woken = self._hub.fail_all(error)
             _wake(woken)
-        finally:
+        else:
             self._close_watch()
 
     def _turn(self) -> None:
@@ -147,7 +150,8 @@ class Pump:
         now = time.monotonic()
         if self._watch is None and now >= self._watch_outage.retry_at:
             try:
-                self._watch = self._backend.watch()
+                with foreign_errors():
+                    self._watch = self._backend.watch()
             except DurableStreamUnavailableError as exc:
                 self._watch_failed(exc)
             else:
@@ -159,7 +163,8 @@ class Pump:
 
     def _follow(self, watch: Watch, plan: Plan) -> Watch | None:
         try:
-            watch.follow(plan.added, plan.dropped)
+            with foreign_errors():
+                watch.follow(plan.added, plan.dropped)
         except DurableStreamUnavailableError as exc:
             self._watch_failed(exc)
         return self._watch
@@ -170,7 +175,8 @@ class Pump:
             time.sleep(min(pause, 0.05))
             return
         try:
-            changes = watch.wait(pause)
+            with foreign_errors():
+                changes = watch.wait(pause)
         except DurableStreamUnavailableError as exc:
             self._watch_failed(exc)
             return

@@ -145,7 +145,23 @@ def test_a_pump_that_dies_ends_its_readers_instead_of_leaving_them_waiting(caplo
         client.topic("t").append(b"a")
         with pytest.raises(DurableStreamUnavailableError):
             subscription.receive(10.0)
+        store.read_error = None
+        with client.topic("t").subscribe_from_tail() as later:
+            live(client, later)
+            client.topic("t").append(b"b")
+            assert payload(later) == b"b"
     assert "the pump died" in caplog.text
+
+
+def test_a_watch_that_raises_a_foreign_exception_costs_only_time(caplog: pytest.LogCaptureFixture) -> None:
+    store = BreakableStore()
+    store.watch_error = RuntimeError("driver")
+    with StreamClient(store, options=EngineOptions(poll_unsure=0.05)) as client:
+        with client.topic("t").subscribe_from_tail() as subscription:
+            live(client, subscription)
+            client.topic("t").append(b"a")
+            assert payload(subscription) == b"a"
+    assert "did not map" in caplog.text
 
 
 def test_what_is_already_buffered_is_delivered_before_the_error() -> None:
