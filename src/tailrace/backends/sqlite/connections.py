@@ -1,0 +1,176 @@
+"""The connections of one process to one file: a writer, a few readers, and a keeper.
+
+The keeper is opened read-only and closed last. SQLite removes the write-ahead log when the last connection that
+may write is closed, and a user with read-only rights could then not open the database; a read-only one can not
+take the lock for it. It also answers whether anybody committed.
+
+SQLite's locks belong to a process and to its memory: a connection that is carried through a fork leaves the child
+without them. So no connection is open across a fork (``freeze``, ``thaw``), and a child makes its own.
+"""
+
+import ctypes
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import Literal, TypeAlias, TypeVar
+
+from tailrace.backends.sqlite.location import Location
+from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer
+from tailrace.errors import DurableStreamUnavailableError
+
+T = TypeVar("T")
+Kind: TypeAlias = Literal["writer", "reader", "keeper"]
+
+FORK_SECONDS = 5.0
+"""How long a fork waits for calls in other threads to end, so that the child inherits no connection."""
+
+# Closed in this order. More are opened when that many threads read at once, and closed afterwards.
+_KEPT: dict[Kind, int] = {"writer": 1, "reader": 4, "keeper": 1}
+_OPEN: dict[Kind, Callable[[Location], sqlite3.Connection]] = {
+    "writer": open_writer,
+    "reader": open_reader,
+    "keeper": open_keeper,
+}
+
+
+def call(work: Callable[[], T]) -> T:
+    """Run what may block inside SQLite. The one door: a patched process can send it elsewhere from here."""
+    return work()
+
+
+class Connections:
+    """Thread-safe, but for the writer: whoever holds the gate uses it alone."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._changed = threading.Condition(threading.Lock())
+        self._idle: dict[Kind, list[sqlite3.Connection]] = {kind: [] for kind in _KEPT}
+        self._lent: dict[sqlite3.Connection, int] = {}
+        self._file: tuple[int, int] | None = None
+        self._epoch = 0
+        self._frozen = False
+        self._closed = False
+
+    @property
+    def has_written(self) -> bool:
+        """Whether there is a writer, so that there may be something in the log."""
+        return bool(self._idle["writer"])
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work`` in a read transaction of its own, which ends with the call."""
+
+        def transaction(connection: sqlite3.Connection) -> T:
+            connection.execute("BEGIN")
+            result = work(connection)
+            connection.execute("COMMIT")
+            return result
+
+        return call(lambda: self._use("reader", transaction))
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work`` with the writer; it ends its own transactions. The caller holds the gate."""
+        return self._use("writer", work)
+
+    def pulse(self) -> tuple[int, int]:
+        """Return what changes whenever anybody, with whatever program, has committed."""
+        return call(lambda: self._use("keeper", self._version))
+
+    def freeze(self) -> None:
+        """Close everything before a fork, and lend nothing until ``thaw``."""
+        with self._changed:
+            self._frozen = True
+            self._changed.wait_for(lambda: not self._lent, FORK_SECONDS)
+            self._retire()
+
+    def thaw(self) -> None:
+        """Go on after a fork, in the parent."""
+        with self._changed:
+            self._frozen = False
+            self._changed.notify_all()
+
+    def disown(self) -> None:
+        """In a child: never let go of what was inherited after all, not even at its exit.
+
+        Closing would act on the parent's locks and log with what this process believes about them.
+        """
+        for connection in (*self._lent, *(c for idle in self._idle.values() for c in idle)):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+    def close(self) -> None:
+        """Close what is idle now, and what is lent when it comes back. Never raises."""
+        with self._changed:
+            self._closed = True
+            self._retire()
+            self._changed.notify_all()
+
+    def _use(self, kind: Kind, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._lend(kind)
+        keep = False
+        try:
+            result = work(connection)
+            keep = True
+            return result
+        finally:
+            # After any failure the connection goes: whatever state it was in ends with it.
+            self._take_back(kind, connection, keep)
+
+    def _lend(self, kind: Kind) -> sqlite3.Connection:
+        file = _identity(self._location)
+        with self._changed:
+            while self._frozen:
+                self._changed.wait()
+            if self._closed:
+                raise DurableStreamUnavailableError("the store is closed")
+            if file != self._file:
+                # Somebody put another file in this place (a restored backup). What is open still shows the
+                # old one, and would for ever; an append to it would be acknowledged and gone.
+                self._retire()
+                self._file = file
+            if self._idle[kind]:
+                connection = self._idle[kind].pop()
+                self._lent[connection] = self._epoch
+                return connection
+        return self._open(kind)
+
+    def _open(self, kind: Kind) -> sqlite3.Connection:
+        connection = _OPEN[kind](self._location)
+        with self._changed:
+            self._lent[connection] = self._epoch
+            keeper_missing = kind != "keeper" and not self._idle["keeper"]
+        if keeper_missing:
+            try:
+                self._take_back("keeper", open_keeper(self._location), keep=True)
+            except BaseException:
+                self._take_back(kind, connection, keep=False)
+                raise
+        return connection
+
+    def _take_back(self, kind: Kind, connection: sqlite3.Connection, keep: bool) -> None:
+        with self._changed:
+            epoch = self._lent.pop(connection, self._epoch)
+            keep = keep and epoch == self._epoch and not self._closed and len(self._idle[kind]) < _KEPT[kind]
+            if keep:
+                self._idle[kind].append(connection)
+            if self._frozen:
+                self._changed.notify_all()
+        if not keep:
+            close_quietly(connection)
+
+    def _retire(self) -> None:
+        self._epoch += 1
+        for idle in self._idle.values():
+            while idle:
+                close_quietly(idle.pop())
+
+    def _version(self, keeper: sqlite3.Connection) -> tuple[int, int]:
+        ((version,),) = keeper.execute("PRAGMA data_version")
+        return self._epoch, int(version)
+
+
+def _identity(location: Location) -> tuple[int, int]:
+    try:
+        status = os.stat(location.path)  # noqa: PTH116 - half the price of Path.stat, and on every call
+    except FileNotFoundError as exc:
+        raise DurableStreamUnavailableError(f"{location.path} is missing: was it moved or removed?") from exc
+    return status.st_dev, status.st_ino

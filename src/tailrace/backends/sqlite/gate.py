@@ -1,0 +1,229 @@
+"""One writer at a time, among all threads of all processes on one file, each in its turn.
+
+SQLite's own lock is polled with growing pauses, which starves a process for seconds; this one is asked first.
+It is an ``flock`` on a side file, and ends with the process that holds it, however that ends.
+"""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from tailrace.backends.sqlite.bell import Bell
+from tailrace.backends.sqlite.location import Location
+from tailrace.errors import DurableStreamUnavailableError
+
+T = TypeVar("T")
+
+_BUSY = "another process kept the store busy: nothing was stored"
+
+
+class Job(Generic[T]):
+    """What a caller left for the gate's thread to do once the lock is ours."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self.begun = False
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+        self.result: T
+
+    def run(self) -> None:
+        """Do it; the caller gets the outcome, whatever it is."""
+        try:
+            self.result = self._work()
+        except BaseException as exc:  # noqa: BLE001 - it is raised in the caller
+            self.error = exc
+
+
+class Gate:
+    """The lock of one store object in one process. Thread-safe."""
+
+    def __init__(self, location: Location) -> None:
+        self.bell = Bell()
+        self._location = location
+        self._turn = threading.Lock()
+        self._state = threading.Lock()
+        self._fd: int | None = None
+        self._job: Job[object] | None = None
+        self._blocked = False
+        self._wanted: threading.Semaphore | None = None
+        self._closed = False
+
+    @property
+    def fd(self) -> int:
+        """The side file. Only while inside ``run``."""
+        assert self._fd is not None
+        return self._fd
+
+    def run(self, work: Callable[[], T], deadline: float) -> T:
+        """Run ``work`` while this process, and this thread of it, is the only writer.
+
+        Args:
+            work: Bounded by itself; an exception of it is raised here.
+            deadline: On the monotonic clock, for getting the lock.
+
+        Raises:
+            DurableStreamUnavailableError: Somebody else held the lock until the deadline (``maybe_stored`` is
+                false), or ``work`` had begun and was not finished by then (``maybe_stored`` is true).
+        """
+        if not self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise DurableStreamUnavailableError("other threads of this process kept the store busy: nothing was stored")
+        try:
+            if self._closed:
+                raise DurableStreamUnavailableError("the store is closed")
+            # While our thread waits for the lock nobody here may try for it: a file that is locked already is
+            # locked again at no cost, and both would believe to be alone.
+            if not self._blocked:
+                self._reopen_if_replaced()
+                try:
+                    if _try_lock(self.fd):
+                        return work()
+                finally:
+                    # Also when an interrupt came between taking the lock and knowing it; it harms nobody otherwise.
+                    _unlock(self.fd)
+            if time.monotonic() >= deadline:
+                raise DurableStreamUnavailableError(_BUSY)
+            return self._wait_for(Job(work), deadline)
+        finally:
+            self._turn.release()
+
+    def ensure_file(self) -> None:
+        """Make the side file if it is missing."""
+        with self._turn:
+            if not self._blocked:
+                self._reopen_if_replaced()
+
+    def close(self) -> None:
+        """Let go of the side file. Idempotent, never raises; unblocks nobody who is inside."""
+        self._closed = True
+        with self._state:
+            if self._wanted is not None:
+                self._wanted.release()
+        if self._turn.acquire(blocking=False):
+            try:
+                if not self._blocked:
+                    self.disown()
+            finally:
+                self._turn.release()
+
+    def disown(self) -> None:
+        """Close the side file, and nothing else: in a child, its parent's lock must not live on in it."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _wait_for(self, job: Job[T], deadline: float) -> T:
+        # An flock can not be given a time limit, so a thread waits for it, and the caller for the thread.
+        with self._state:
+            self._job = job  # type: ignore[assignment]
+            if not self._blocked:
+                self._blocked = True
+                self._wake_thread()
+        try:
+            job.done.wait(max(0.0, deadline - time.monotonic()))
+        finally:
+            with self._state:
+                if not job.begun and self._job is job:
+                    self._job = None
+        if job.error is not None:
+            raise job.error
+        if job.done.is_set():
+            return job.result
+        if job.begun:
+            raise DurableStreamUnavailableError("the store did not finish in time", maybe_stored=True)
+        raise DurableStreamUnavailableError(_BUSY)
+
+    def _wake_thread(self) -> None:
+        if self._wanted is None:
+            self._wanted = threading.Semaphore(0)
+            threading.Thread(target=self._serve, name="tailrace-sqlite-gate", daemon=True).start()
+        self._wanted.release()
+
+    def _serve(self) -> None:
+        assert self._wanted is not None
+        while True:
+            self._wanted.acquire()
+            more = not self._closed
+            while more:
+                more = self._serve_one()
+            if self._closed:
+                return
+
+    def _serve_one(self) -> bool:
+        _lock(self.fd)
+        with self._state:
+            job, self._job = self._job, None
+            if job is not None:
+                job.begun = True
+        try:
+            if job is not None:
+                job.run()
+        finally:
+            _unlock(self.fd)
+            with self._state:
+                self._blocked = more = self._job is not None
+            if job is not None:
+                job.done.set()
+        return more
+
+    def _reopen_if_replaced(self) -> None:
+        # Somebody who removes or replaces the files (a restore) takes the gate with them: two files would be two locks.
+        if self._fd is not None:
+            here = os.fstat(self._fd)
+            try:
+                there = os.stat(self._location.gate)  # noqa: PTH116 - half the price of Path.stat
+            except FileNotFoundError:
+                there = None
+            if there is not None and (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev):
+                return
+            self.disown()
+        self._fd = _open(self._location)
+
+
+def _open(location: Location) -> int:
+    fd = os.open(location.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        # Whoever may write the database must be able to lock it, also when root came first.
+        database = os.stat(location.path)  # noqa: PTH116
+        mine = os.fstat(fd)
+        if mine.st_uid == os.geteuid() and mine.st_mode & 0o777 != database.st_mode & 0o777:
+            os.fchmod(fd, database.st_mode & 0o777)
+        if os.geteuid() == 0 and (mine.st_uid, mine.st_gid) != (database.st_uid, database.st_gid):
+            os.fchown(fd, database.st_uid, database.st_gid)
+    except FileNotFoundError:
+        pass
+    return fd
+
+
+# Two locks in one file make the turns fair. To get the lock, a process first needs the right to be next, and gives
+# it back once it has the lock. Whoever has just let go can not slip in again before the next one: that one has the
+# right. (An flock alone wakes the waiters and lets the first to run have it, which is mostly the last holder.)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+    except (BlockingIOError, PermissionError):
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        fcntl.lockf(fd, fcntl.LOCK_UN, 1)
+    return True
+
+
+def _lock(fd: int) -> None:
+    fcntl.lockf(fd, fcntl.LOCK_EX, 1)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    finally:
+        fcntl.lockf(fd, fcntl.LOCK_UN, 1)
+
+
+def _unlock(fd: int) -> None:
+    fcntl.flock(fd, fcntl.LOCK_UN)

@@ -1,0 +1,56 @@
+"""What a sqlite:// URL says: which file, and how careful to be."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from tailrace.errors import InvalidArgumentError
+from tailrace.options import StoreURL
+
+_SYNCHRONOUS = ("full", "normal")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One database file.
+
+    Attributes:
+        path: Absolute and without links, so that every name of the file leads to the same gate.
+        synchronous: ``full``: an acknowledged record survives a power cut. ``normal``: it survives the death of
+            any process, but a power cut may take the last commits.
+    """
+
+    path: Path
+    synchronous: str = "full"
+
+    @property
+    def gate(self) -> Path:
+        """The side file that holds the lock between processes and the bell."""
+        return self.path.with_name(f"{self.path.name}-gate")
+
+    def uri(self, mode: str) -> str:
+        """Return how sqlite3 is told to open the file."""
+        return f"file:{quote(str(self.path))}?mode={mode}"
+
+
+def locate(url: StoreURL) -> Location:
+    """Read a URL: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``, as SQLAlchemy spells them.
+
+    Raises:
+        InvalidArgumentError: No file is named, or a setting is unknown.
+    """
+    settings = dict(url.query)
+    synchronous = settings.pop("synchronous", "full").lower()
+    if settings:
+        raise InvalidArgumentError(f"sqlite:// has no setting called {min(settings)}; it knows: synchronous")
+    if synchronous not in _SYNCHRONOUS:
+        raise InvalidArgumentError("synchronous must be full or normal")
+    if url.location in ("", "/", "/:memory:", ":memory:"):
+        raise InvalidArgumentError(
+            "sqlite:// needs a file, like sqlite:///events.db; for a store in memory use memory://"
+        )
+    if not url.location.startswith("/"):
+        raise InvalidArgumentError(
+            f"sqlite://{url.location} names a host; write sqlite:///{url.location} for a file here, four slashes from the root"
+        )
+    return Location(Path(url.location[1:]).resolve(), synchronous)

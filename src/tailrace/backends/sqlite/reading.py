@@ -1,0 +1,149 @@
+"""Looking at one topic inside a read transaction: where it stands, whether a place holds, what follows it."""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from typing import NamedTuple, cast
+
+from tailrace.backends.sqlite import statements
+from tailrace.spi import (
+    Boundary,
+    Bounds,
+    Page,
+    PositionLost,
+    ReadOutcome,
+    ReadRequest,
+    Seal,
+    StoredRecord,
+    Unborn,
+)
+
+# What StoredRecord._make does, without a call into Python for every row.
+_as_record = cast("partial[StoredRecord]", partial(tuple.__new__, StoredRecord))
+_payload = itemgetter(2)
+
+
+class TopicRow(NamedTuple):
+    """A row of ``topics``, as ``statements.TOPIC`` selects it."""
+
+    id: int
+    incarnation: int
+    horizon_position: int
+    horizon_tag: int
+    last_position: int
+    last_tag: int
+    size: int
+    largest: int
+    first_at: int | None
+    sealed: int
+    seal_error: bytes | None
+
+    @property
+    def seal(self) -> Seal | None:
+        """The topic's seal."""
+        return seal_of(self.sealed, self.seal_error)
+
+    def boundary(self, position: int, tag: int) -> Boundary:
+        """Return a place in this life."""
+        return Boundary(self.incarnation, position, tag)
+
+
+def seal_of(sealed: int, error: bytes | None) -> Seal | None:
+    """Return the seal that two columns say."""
+    return Seal(None if error is None else error.decode()) if sealed else None
+
+
+def now() -> int:
+    """Return microseconds since the epoch by the host's clock."""
+    return time.time_ns() // 1000
+
+
+def find(connection: sqlite3.Connection, topic: str) -> TopicRow | None:
+    """Return a topic's row."""
+    row = connection.execute(statements.TOPIC, (topic.encode(),)).fetchone()
+    return None if row is None else TopicRow._make(row)
+
+
+def grave(connection: sqlite3.Connection, topic: str) -> int:
+    """Return the incarnation of the last life of that name that is remembered, 0 for none."""
+    row = connection.execute(statements.GRAVE, (topic.encode(),)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def bounds(connection: sqlite3.Connection, topic: str) -> Bounds | Unborn:
+    """Return where a topic stands."""
+    row = find(connection, topic)
+    if row is None:
+        return Unborn(now(), grave(connection, topic))
+    beginning = row.boundary(row.horizon_position, row.horizon_tag)
+    return Bounds(beginning, row.boundary(row.last_position, row.last_tag), row.seal)
+
+
+def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: float) -> ReadOutcome:
+    """Check that a place holds, and read after it."""
+    row = find(connection, request.topic)
+    after = request.after
+    if isinstance(after, Unborn):
+        # A grave that is forgotten by now is no sign of a life in between: that one would have left a younger one.
+        if grave(connection, request.topic) not in (0, after.grave):
+            return PositionLost("the topic was deleted since this place was taken")
+        if now() - after.seen_at > tombstone_for * 1e6:
+            return PositionLost("this place was taken longer ago than deleted topics are remembered")
+        if row is None:
+            return Page((), after)
+        after = row.boundary(0, 0)
+    elif row is None:
+        return PositionLost("the topic was deleted")
+    lost = _lost(connection, row, after)
+    if lost is not None:
+        return lost
+    records = _records_after(connection, row, after.position, request)
+    end = row.boundary(records[-1].position, records[-1].tag) if records else after
+    return Page(records, end, more=end.position < row.last_position, seal=row.seal)
+
+
+def _lost(connection: sqlite3.Connection, row: TopicRow, after: Boundary) -> PositionLost | None:
+    if after.incarnation != row.incarnation:
+        return PositionLost("the topic was deleted and created again")
+    if after.position < row.horizon_position:
+        return PositionLost("records after this place were removed by retention")
+    if after.position > row.last_position or after.tag != _tag_at(connection, row, after.position):
+        return PositionLost("this place belongs to another history of the topic")
+    return None
+
+
+def _tag_at(connection: sqlite3.Connection, row: TopicRow, position: int) -> int | None:
+    if position == row.last_position:
+        return row.last_tag
+    if position == row.horizon_position:
+        return row.horizon_tag
+    found = connection.execute(statements.TAG_AT, (row.id, position)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _records_after(
+    connection: sqlite3.Connection, row: TopicRow, position: int, request: ReadRequest
+) -> Sequence[StoredRecord]:
+    wanted = min(request.max_records, row.last_position - position)
+    if wanted <= 0:
+        return ()
+    rows = connection.execute(statements.RECORDS_AFTER, (row.id, position, wanted))
+    if wanted * row.largest <= request.max_bytes:
+        return list(map(_as_record, rows.fetchall()))
+    picked: list[StoredRecord] = []
+    room = request.max_bytes
+    # As many at once as fit however large they are; one by one near the end. At most one record is read in vain.
+    while len(picked) < wanted:
+        some = list(map(_as_record, islice(rows, max(1, room // row.largest))))
+        size = sum(map(len, map(_payload, some)))
+        if not some or (picked and size > room):
+            break
+        picked += some
+        room -= size
+        if room <= 0:
+            break
+    rows.close()
+    return picked

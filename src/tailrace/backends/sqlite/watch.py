@@ -1,0 +1,186 @@
+"""Hearing the bell: which followed topics other writers, in this process or another, have changed.
+
+Three layers, each behind the other: the kernel wakes us when the bell is rung (or, without inotify, we look at it
+often); the bell says which topics; and once a second SQLite is asked whether anybody committed without ringing,
+because he died in between, or is no program of ours.
+"""
+
+import contextlib
+import math
+import os
+import select
+import threading
+import time
+from collections.abc import Collection
+
+from typing_extensions import override
+
+from tailrace.backends.sqlite.bell import Ring, fingerprint, look
+from tailrace.backends.sqlite.errors import mapped
+from tailrace.backends.sqlite.inotify import attribute_changes, forget_changes
+from tailrace.backends.sqlite.session import Session
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import Changes, Watch
+
+BACKSTOP = 1.0
+"""Seconds between two looks for commits that rang no bell."""
+
+FASTEST_POLL, SLOWEST_POLL = 0.001, 0.02
+"""Seconds between two looks at the bell where the kernel does not wake us: soon after a change, and long after."""
+
+
+class SqliteWatch(Watch):
+    """One engine's view of what moved. Needs no more than read rights."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._names: dict[bytes, set[str]] = {}
+        self._state = threading.Lock()
+        self._waiting = False
+        self._closed = False
+        self._pause = FASTEST_POLL
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._wake, False)
+        self._bell: int | None = None
+        self._events: int | None = None
+        with mapped(session.location.path):
+            try:
+                self._listen()
+            except BaseException:
+                self.disown()
+                raise
+        session.watches.add(self)
+
+    @property
+    @override
+    def reliable(self) -> bool:
+        return True
+
+    @override
+    def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
+        # Nothing to confirm: the bell is for all topics, and what was rung since this watch was made is still there.
+        for topic in dropped:
+            names = self._names.get(fingerprint(topic), set())
+            names.discard(topic)
+            if not names:
+                self._names.pop(fingerprint(topic), None)
+        for topic in added:
+            self._names.setdefault(fingerprint(topic), set()).add(topic)
+
+    @override
+    def wait(self, timeout: float) -> Changes:
+        deadline = time.monotonic() + timeout
+        self._enter()
+        try:
+            with mapped(self._session.location.path):
+                while True:
+                    changes = self._changes()
+                    left = deadline - time.monotonic()
+                    if changes.topics or changes.anything or left <= 0 or self._sleep(left):
+                        return changes
+        finally:
+            self._leave()
+
+    @override
+    def interrupt(self) -> None:
+        with self._state, contextlib.suppress(BlockingIOError):
+            if not self._closed:
+                os.write(self._wake, b"!")
+
+    @override
+    def close(self) -> None:
+        self.interrupt()
+        self._session.watches.discard(self)
+        with self._state:
+            if self._closed:
+                return
+            self._closed = True
+            # Under a waiting thread the descriptors must stay: their numbers could be given to somebody else.
+            if not self._waiting:
+                self.disown()
+
+    def disown(self) -> None:
+        """Close the descriptors and nothing else. The events in them belong to the parent of a forked child."""
+        self._closed = True
+        fds = (self._woken, self._wake, self._bell, self._events)
+        self._woken = self._wake = -1
+        self._bell = self._events = None
+        for fd in fds:
+            if fd is not None and fd >= 0:
+                os.close(fd)
+
+    def _enter(self) -> None:
+        with self._state:
+            if self._closed:
+                raise DurableStreamUnavailableError("the watch is closed")
+            self._waiting = True
+
+    def _leave(self) -> None:
+        with self._state:
+            self._waiting = False
+            if self._closed:
+                self.disown()
+
+    def _listen(self) -> None:
+        # First be woken, then look: a ring in between is seen by the look, one after it wakes.
+        gate = self._session.location.gate
+        self._events = attribute_changes(gate)
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            self._bell = os.open(gate, os.O_RDONLY | os.O_CLOEXEC)
+        ring = self._look()
+        self._seen = self._seen_at_pulse = 0 if ring is None else ring.rung
+        self._pulse = self._session.connections.pulse()
+        self._pulse_at = time.monotonic()
+
+    def _look(self) -> Ring | None:
+        return None if self._bell is None else look(self._bell)
+
+    def _changes(self) -> Changes:
+        ring = self._look()
+        moved = set() if ring is None else ring.since(self._seen)
+        if ring is not None and ring.rung != self._seen:
+            self._seen, self._pause = ring.rung, FASTEST_POLL
+        anything = self._committed_unrung() or moved is None
+        topics = {name for key in (moved or set()) & self._names.keys() for name in self._names[key]}
+        return Changes(frozenset(topics), anything)
+
+    def _committed_unrung(self) -> bool:
+        if time.monotonic() - self._pulse_at < self._between_pulses():
+            return False
+        before, self._pulse, self._pulse_at = self._pulse, self._session.connections.pulse(), time.monotonic()
+        if self._bell is None or os.fstat(self._bell).st_nlink == 0:
+            # A read-only user came before the first writer, or the files were replaced.
+            self._listen_again()
+        # With rings in between, the commits were theirs; a writer that died unrung is then told by the one after him.
+        unrung = self._pulse != before and self._seen == self._seen_at_pulse
+        self._seen_at_pulse = self._seen
+        return unrung
+
+    def _listen_again(self) -> None:
+        pulse = self._pulse
+        for fd in (self._bell, self._events):
+            if fd is not None:
+                os.close(fd)
+        self._bell = self._events = None
+        self._listen()
+        self._pulse = pulse if self._bell is None else (-1, -1)
+
+    def _between_pulses(self) -> float:
+        return BACKSTOP if self._bell is not None else SLOWEST_POLL
+
+    def _sleep(self, left: float) -> bool:
+        """Wait for the kernel, the next look, or an interrupt; return whether it was that."""
+        pause = min(left, max(0.0, self._pulse_at + self._between_pulses() - time.monotonic()))
+        if self._events is None and self._bell is not None:
+            pause, self._pause = min(pause, self._pause), min(self._pause * 1.1, SLOWEST_POLL)
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        if self._events is not None:
+            poll.register(self._events, select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(math.ceil(pause * 1000))}
+        if self._events in ready:
+            forget_changes(self._events)
+        if self._woken in ready:
+            os.read(self._woken, 4096)
+        return self._woken in ready
