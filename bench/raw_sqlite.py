@@ -13,7 +13,7 @@ SCHEMA = """
 create table topic (id integer primary key, name blob unique, last integer not null, sealed integer not null);
 create table record (topic integer, position integer, tag integer, at integer, payload blob,
     primary key (topic, position)) without rowid;
-insert into topic values (1, 't', 0, 0);
+insert into topic values (1, x'74', 0, 0);
 """
 
 

@@ -68,14 +68,18 @@ def append_many(directory: Path, pairs: int) -> Result:
 def rate(calls: list[Callable[[], object]]) -> float:
     """Call each in its own thread, again and again; return calls per second of all."""
     counts = [0] * len(calls)
+    failures: list[BaseException] = []
     ready = threading.Barrier(len(calls) + 1)
     stop = threading.Event()
 
     def loop(at: int, call: Callable[[], object]) -> None:
         ready.wait()
-        while not stop.is_set():
-            call()
-            counts[at] += 1
+        try:
+            while not stop.is_set():
+                call()
+                counts[at] += 1
+        except BaseException as exc:  # noqa: BLE001 - raised below, where somebody sees it
+            failures.append(exc)
 
     threads = [threading.Thread(target=loop, args=item) for item in enumerate(calls)]
     for thread in threads:
@@ -86,4 +90,6 @@ def rate(calls: list[Callable[[], object]]) -> float:
     stop.set()
     for thread in threads:
         thread.join()
+    if failures:
+        raise failures[0]
     return sum(counts) / (time.perf_counter() - started)

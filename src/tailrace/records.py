@@ -1,7 +1,10 @@
 """The words of the contract: cursor, record, and the two ways to end. Imports nothing of ours."""
 
 import enum
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal, NewType
 
 from tailrace.errors import DurableStreamError
@@ -20,7 +23,7 @@ CLOSED = Closed.CLOSED
 """What ``receive`` returns once, and for ever after, a subscription has ended."""
 
 
-@dataclass(slots=True, frozen=True, init=False)
+@dataclass(slots=True, frozen=True)
 class DurableStreamRecord:
     """One record of a topic.
 
@@ -32,15 +35,18 @@ class DurableStreamRecord:
     payload: bytes
     cursor: TopicCursor
 
-    def __init__(self, payload: bytes, cursor: TopicCursor) -> None:
-        # What the generated __init__ of a frozen dataclass does, at half its price: it is paid for
-        # every record that anybody reads.
-        _set_payload(self, payload)
-        _set_cursor(self, cursor)
-
 
 _set_payload = vars(DurableStreamRecord)["payload"].__set__
 _set_cursor = vars(DurableStreamRecord)["cursor"].__set__
+
+
+def records_of(payloads: Sequence[bytes], cursors: Sequence[TopicCursor]) -> list[DurableStreamRecord]:
+    """Make many records at once, for a quarter of what their constructor costs each."""
+    records = list(map(object.__new__, repeat(DurableStreamRecord, len(payloads))))
+    # Empty deques run the maps in C and keep nothing.
+    deque(map(_set_payload, records, payloads), maxlen=0)
+    deque(map(_set_cursor, records, cursors), maxlen=0)
+    return records
 
 
 @dataclass(slots=True, frozen=True)

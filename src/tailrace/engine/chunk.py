@@ -4,9 +4,10 @@ import bisect
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tailrace.cursors import CursorCodec
-from tailrace.records import DurableStreamRecord
+from tailrace.records import DurableStreamRecord, records_of
 from tailrace.spi import Boundary, Page, Place, Seal, StoredRecord
 
 
@@ -46,9 +47,9 @@ class Chunk:
         records: list[DurableStreamRecord] = []
         size = 0
         if isinstance(page.end, Boundary) and page.records:
-            encode = codec.encoder(page.end.incarnation)
-            records = [DurableStreamRecord(payload, encode(position, tag)) for position, tag, payload in page.records]
-            size = sum(map(len, (stored[2] for stored in page.records)))
+            payloads = list(map(_payload, page.records))
+            records = records_of(payloads, codec.encoder(page.end.incarnation)(page.records))
+            size = sum(map(len, payloads))
         return cls(start, page.end, records, size, page.more, page.seal, page.records)
 
     @property
@@ -75,5 +76,5 @@ class Chunk:
         return Chunk(place, self.end, records, size, self.more, self.seal, stored)
 
 
-def _position(stored: StoredRecord) -> int:
-    return stored[0]
+_position = itemgetter(0)
+_payload = itemgetter(2)

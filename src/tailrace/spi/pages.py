@@ -87,7 +87,11 @@ class ReadRequest:
 
 
 class StoredRecord(NamedTuple):
-    """One record as a store returns it. A tuple, because a driver's row often is one already."""
+    """One record as a store returns it.
+
+    A page may as well hold plain tuples in this order: a driver's rows often are that already, and nobody above
+    the stores uses the names.
+    """
 
     position: int
     tag: int

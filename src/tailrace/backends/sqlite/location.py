@@ -51,6 +51,7 @@ def locate(url: StoreURL) -> Location:
         )
     if not url.location.startswith("/"):
         raise InvalidArgumentError(
-            f"sqlite://{url.location} names a host; write sqlite:///{url.location} for a file here, four slashes from the root"
+            f"sqlite://{url.location} names a host; write sqlite:///{url.location} for a file here, "
+            "with four slashes from the root"
         )
     return Location(Path(url.location[1:]).resolve(), synchronous)

@@ -3,10 +3,9 @@
 import sqlite3
 import time
 from collections.abc import Sequence
-from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from tailrace.backends.sqlite import statements
 from tailrace.spi import (
@@ -21,8 +20,6 @@ from tailrace.spi import (
     Unborn,
 )
 
-# What StoredRecord._make does, without a call into Python for every row.
-_as_record = cast("partial[StoredRecord]", partial(tuple.__new__, StoredRecord))
 _payload = itemgetter(2)
 
 
@@ -101,7 +98,7 @@ def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: fl
     if lost is not None:
         return lost
     records = _records_after(connection, row, after.position, request)
-    end = row.boundary(records[-1].position, records[-1].tag) if records else after
+    end = row.boundary(*records[-1][:2]) if records else after
     return Page(records, end, more=end.position < row.last_position, seal=row.seal)
 
 
@@ -132,12 +129,12 @@ def _records_after(
         return ()
     rows = connection.execute(statements.RECORDS_AFTER, (row.id, position, wanted))
     if wanted * row.largest <= request.max_bytes:
-        return list(map(_as_record, rows.fetchall()))
+        return rows.fetchall()
     picked: list[StoredRecord] = []
     room = request.max_bytes
     # As many at once as fit however large they are; one by one near the end. At most one record is read in vain.
     while len(picked) < wanted:
-        some = list(map(_as_record, islice(rows, max(1, room // row.largest))))
+        some = list(islice(rows, max(1, room // row.largest)))
         size = sum(map(len, map(_payload, some)))
         if not some or (picked and size > room):
             break
