@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.docs.blocks import Block, blocks, commands
 
 TOP = Path(__file__).parents[2]

@@ -99,7 +99,7 @@ def a_cursor_goes_through_storage(topic: Topic, stored: str) -> Subscription:
 def what_the_checker_refuses(topic: Topic) -> None:
     """Mistakes that never reach a store. An ignore that is no longer needed is an error too."""
     topic.append("text")  # type: ignore[arg-type]
-    topic.seal("positional")  # type: ignore[misc]
+    topic.seal("positional")  # type: ignore[call-arg]
     topic.as_producer().subscribe_from_tail()  # type: ignore[attr-defined]
     for _ in topic.subscribe_from_tail():  # type: ignore[attr-defined]
         break

@@ -73,7 +73,6 @@ def test_another_topic_refuses_the_cursor(topic: str) -> None:
 @pytest.mark.parametrize("version", sorted(set(range(256)) - {0x11, 0x12}))
 def test_a_cursor_of_an_unknown_release_is_refused_and_said_so(version: int) -> None:
 
-
     body = bytes([version]) + bytes.fromhex(CODEC.encode(PLACE))[1:-4]
 
     with pytest.raises(CursorUnavailableError, match="release"):

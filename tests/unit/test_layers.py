@@ -64,7 +64,18 @@ OWNERS = {
     "typing_extensions": ("",),
 }
 
-CREATED_AT_IMPORT = {"Lock", "RLock", "Condition", "Event", "Semaphore", "Thread", "Timer", "local", "socket", "connect"}
+CREATED_AT_IMPORT = {
+    "Lock",
+    "RLock",
+    "Condition",
+    "Event",
+    "Semaphore",
+    "Thread",
+    "Timer",
+    "local",
+    "socket",
+    "connect",
+}
 
 MAX_LINES = 400
 LONG_LINES = 200
