@@ -16,6 +16,9 @@ REQUIRE_STORES ?=
 
 PYTEST := $(BIN)/python -m pytest $(if $(REQUIRE_STORES),--require-stores=$(REQUIRE_STORES))
 
+# The theme's advertisement for its successor is not a warning about these pages.
+export NO_MKDOCS_2_WARNING := 1
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-long check format types layers bench docs docs-serve constraints clean

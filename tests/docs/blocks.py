@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 _FENCE = re.compile(
-    r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=indent)```\s*$", re.MULTILINE | re.DOTALL
-)
-    r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=indent)```\s*$", re.MULTILINE | re.DOTALL
+    r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=indent)```\s*$",
+    re.MULTILINE | re.DOTALL,
 )
 _MARK = re.compile(r"<!-- not run: (?P<reason>[^\n]+?) -->\s*\Z")
 _CONTINUED = re.compile(r"\\\n\s*")

@@ -1,5 +1,6 @@
 """What the pages show is what happens: every Python block is run, every command is one that exists."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def _unknown(words: list[str]) -> list[str]:
         capture_output=True,
         text=True,
         timeout=60,
-        env={"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1", "PATH": ""},
+        env=os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"},
     )
     if done.returncode != 0:
         return [f"no such command: {done.stderr.strip().splitlines()[-1:]}"]
