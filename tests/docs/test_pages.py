@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,17 +71,22 @@ def _unknown(words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if not names:
         return []
-    done = subprocess.run(
-        [sys.executable, "-m", "tailrace.cli", names[0], "--help"],
+    done = _help(names[0])
+    if done.returncode != 0:
+        return [f"no such command: {done.stderr.strip().splitlines()[-1:]}"]
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [f"no option {option}" for option in options if option not in done.stdout]
+
+
+@cache
+def _help(command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "tailrace.cli", command, "--help"],
         capture_output=True,
         text=True,
         timeout=60,
         env=os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"},
     )
-    if done.returncode != 0:
-        return [f"no such command: {done.stderr.strip().splitlines()[-1:]}"]
-    options = [word.partition("=")[0] for word in words if word.startswith("--")]
-    return [f"no option {option}" for option in options if option not in done.stdout]
 
 
 def test_a_block_is_left_out_only_with_a_reason() -> None:

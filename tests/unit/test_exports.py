@@ -12,7 +12,7 @@ import tailrace.options
 import tailrace.records
 
 TREE = ast.parse(Path(tailrace.__file__).read_text(encoding="utf-8"))
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 CONTRACT = {
     "CLOSED",
@@ -51,13 +51,8 @@ def test_what_is_imported_is_exported_and_the_other_way_round() -> None:
         for alias in node.names
         if not (alias.asname or alias.name).startswith("_")
     }
-    assigned = {node.targets[0].id for node in TREE.body if isinstance(node, ast.Assign) for _ in [0] if _named(node)}
 
-    assert imported | (assigned - {"__all__"}) == set(tailrace.__all__)
-
-
-def _named(node: ast.Assign) -> bool:
-    return isinstance(node.targets[0], ast.Name)
+    assert imported == set(tailrace.__all__) - {"__version__"}
 
 
 def test_each_group_of_names_is_sorted() -> None:
@@ -89,4 +84,4 @@ def test_every_public_name_and_each_of_its_methods_has_a_docstring(name: str) ->
 def test_the_reference_page_names_everything_public() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
 
-    assert [name for name in tailrace.__all__ if f"::: tailrace.{name}\n" not in page and name not in page] == []
+    assert [name for name in tailrace.__all__ if f"::: tailrace.{name}\n" not in page] == []
