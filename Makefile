@@ -55,6 +55,7 @@ docs: $(VENV)/.for-work ## Build the documentation into site/, warnings as error
 docs-serve: $(VENV)/.for-work ## Serve the documentation while you write it
 	$(BIN)/mkdocs serve
 
+# Run it with the oldest Python that is supported (PYTHON=...): a pin for a newer one may not install on it.
 constraints: ## Resolve every tool and library anew and pin what comes out
 	rm -rf $(VENV)-resolve
 	$(PYTHON) -m venv $(VENV)-resolve
