@@ -129,15 +129,15 @@ class StoreURL:
     Attributes:
         text: The URL as given, without its password: safe to print.
         scheme: Which adapter, for example ``sqlite``.
-        location: What follows ``scheme://`` up to the query, percent-decoded.
+        location: What follows ``scheme://`` up to the query, percent-decoded; may hold a password.
         query: Settings of the adapter; an adapter refuses the ones it does not know.
         raw: The URL exactly as given; may hold a password.
     """
 
     text: str
     scheme: str
-    location: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    location: str = field(repr=False)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
     raw: str = field(default="", repr=False)
 
 
