@@ -26,7 +26,7 @@ _COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, do
 class Commands(TyperGroup):
     """Runs every command inside ``reported``: one place decides how any of them ends."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # noqa: ANN401 - as the base class
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - the base class names a type of a private module
         """Run the command that was named."""
         with reported():
             return super().invoke(ctx)

@@ -19,7 +19,7 @@ from tailrace.cli.progress import Progress
 from tailrace.cli.store import open_client
 from tailrace.errors import DurableStreamError
 
-Payload = Annotated[str | None, typer.Argument(metavar="[PAYLOAD]", help="One record.", show_default=False)]
+Payload = Annotated[str | None, typer.Argument(metavar="PAYLOAD", help="One record.", show_default=False)]
 File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Read this file; - is standard input.")]
 Lines = Annotated[
     bool | None,

@@ -13,20 +13,27 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.stored = 0
-        self.uncertain = 0
+        self._known = (0, 0)
+
+    @property
+    def stored(self) -> int:
+        return self._known[0]
+
+    @property
+    def uncertain(self) -> int:
+        return self._known[1]
 
     def sending(self, records: int) -> None:
         """Note that a batch leaves: from here until its fate is known it is uncertain."""
-        self.uncertain = records
+        self._known = (self.stored, records)
 
     def acknowledged(self) -> None:
         """Note that the store has the batch.
 
-        An interrupt may come between any two steps of this process. Before this line the batch counts as
-        uncertain, after it as stored; the pair is assigned at once, so that it never counts as both.
+        An interrupt may come between any two steps of this process. The pair is one attribute, so that the
+        batch counts as uncertain until this assignment and as stored after it, and never as both or neither.
         """
-        self.stored, self.uncertain = self.stored + self.uncertain, 0
+        self._known = (self.stored + self.uncertain, 0)
 
     def stopped(self, why: BaseException) -> None:
         """Note what ended it: most errors say for certain that the batch was not stored."""
@@ -34,7 +41,7 @@ class Progress:
             isinstance(why, DurableStreamUnavailableError) and why.maybe_stored
         )
         if refused:
-            self.uncertain = 0
+            self._known = (self.stored, 0)
 
     def sentence(self) -> str:
         """Return what is stored for certain and what is not known, in input order from 1."""

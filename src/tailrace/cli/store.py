@@ -36,7 +36,8 @@ def default_url() -> str:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
         raise StoreUnusableError(
-            f"the data directory {directory} can not be made ({exc.strerror}): name a store with --store or TAILRACE_STORE"
+            f"the data directory {directory} can not be made ({exc.strerror}): "
+            "name a store with --store or TAILRACE_STORE"
         ) from exc
     return sqlite_url(directory / "events.db")
 

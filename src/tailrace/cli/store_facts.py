@@ -9,8 +9,10 @@ from tailrace.cli.mounts import filesystem_of
 from tailrace.options import StoreURL
 from tailrace.spi import Capabilities
 
-_NETWORKED = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs",
-    "fuse.s3fs", "fuse.gcsfuse", "fuse.glusterfs", "virtiofs", "davfs"})  # fmt: skip
+_NETWORKED = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "virtiofs", "davfs"}
+    | {"fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.glusterfs"}
+)
 
 
 def capabilities(declared: Capabilities) -> dict[str, Any]:

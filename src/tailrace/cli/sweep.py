@@ -23,8 +23,12 @@ Size = Annotated[int | None, typer.Option("--max-bytes", parser=units.size, meta
 Forget = Annotated[float | None, typer.Option("--forget-after", parser=units.seconds, metavar="DURATION",
     show_default=False, help="Also forget topics that are empty and idle this long.")]  # fmt: skip
 BudgetRecords = Annotated[int, typer.Option("--budget-records", metavar="N", min=1, help="Remove at most N in all.")]
-BudgetTime = Annotated[float, typer.Option("--budget-seconds", metavar="S", min=0.001, help="Begin nothing new after S.")]
-Chunk = Annotated[int, typer.Option("--chunk-records", metavar="N", min=1, help="Remove N at once: writers wait for it.")]
+BudgetTime = Annotated[
+    float, typer.Option("--budget-seconds", metavar="S", min=0.001, help="Begin nothing new after S.")
+]
+Chunk = Annotated[
+    int, typer.Option("--chunk-records", metavar="N", min=1, help="Remove N at once: writers wait for it.")
+]
 
 
 def sweep(

@@ -23,7 +23,7 @@ From = Annotated[str | None, typer.Option("--from", metavar="beginning|tail|CURS
     "Where to start: the earliest record kept (the default), only what comes from now on, or after a cursor. "
     "A cursor file that exists goes before."))]  # fmt: skip
 File = Annotated[Path | None, typer.Option("--cursor-file", metavar="FILE", show_default=False, help=(
-    "Go on from the place in this file, and save it there after each record that was written and flushed."))]  # fmt: skip
+    "Go on from the place in this file; save it there after each record that was written and flushed."))]  # fmt: skip
 Most = Annotated[int | None, typer.Option("--max", metavar="N", min=1, show_default=False, help="End after N records.")]
 Idle = Annotated[float | None, typer.Option("--timeout", metavar="S", min=0, show_default=False, help=(
     "End (status 10) when nothing came for S seconds. Without it: wait for ever."))]  # fmt: skip

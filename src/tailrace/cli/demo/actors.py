@@ -13,7 +13,7 @@ class Actor:
         self.role = role
         self._stage = stage
         self._command = [sys.executable, "-P", "-m", f"tailrace.cli.demo.{role}", str(stage.directory), *arguments]
-        self._process: "subprocess.Popen[bytes] | None" = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the role. In its own session: a Ctrl-C at the terminal is for the referee alone."""

@@ -88,9 +88,7 @@ def _follow(
             output.write(text)
             place = Place(record.cursor, place.length + len(text), place.records + 1)
         if place is not saved and (
-            record is CLOSED
-            or time.monotonic() >= commit_at
-            or place.records - saved.records >= COMMIT_RECORDS
+            record is CLOSED or time.monotonic() >= commit_at or place.records - saved.records >= COMMIT_RECORDS
         ):
             os.fsync(output.fileno())
             place.save(stage.place)

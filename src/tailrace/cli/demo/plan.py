@@ -20,7 +20,4 @@ def kills(seed: int, number: int, total: int) -> list[Kill]:
     span = held_back(total)
     edges = [1 + span * step // number for step in range(number)]
     widest = max(1, span // max(1, number))
-    return [
-        Kill(min(span, edge + source.randrange(widest)), source.uniform(0.0, 0.03))
-        for edge in edges
-    ]
+    return [Kill(min(span, edge + source.randrange(widest)), source.uniform(0.0, 0.03)) for edge in edges]

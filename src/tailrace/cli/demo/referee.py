@@ -107,5 +107,7 @@ class Referee:
                 if actor.status:
                     raise PlayFailed(f"the {actor.role} failed: {actor.last_words()}")
             if time.monotonic() > self._deadline:
-                raise PlayFailed(f"not finished after {DEADLINE:g} seconds: this machine is very busy, or something hangs")
+                raise PlayFailed(
+                    f"not finished after {DEADLINE:g} seconds: this machine is very busy, or something hangs"
+                )
             time.sleep(_GLANCE)

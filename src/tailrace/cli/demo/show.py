@@ -54,8 +54,8 @@ class LiveShow(PlainShow):
 
     def __init__(self) -> None:
         super().__init__()
-        self._progress: "Progress | None" = None
-        self._task: "TaskID | None" = None
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
 
     def begins(self, total: int) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -37,7 +37,7 @@ def _readme() -> tuple[str, bytes]:
     except metadata.PackageNotFoundError:
         raise Stop(Code.USAGE, "there is no README here: name a text file") from None
     # The README travels in the distribution's metadata, as its body or (older tools) as a header.
-    text = getattr(described, "get_payload", lambda: "")() or described.get("Description", "")
+    text = getattr(described, "get_payload", lambda: "")() or described.json.get("description", "")
     if not text:
         raise Stop(Code.USAGE, "there is no README in this installation: name a text file")
     return "Tailrace's README", str(text).encode("utf-8", "surrogateescape")

@@ -43,7 +43,9 @@ def next_steps(stage: Stage, *, kept: bool) -> None:
         store = f"--store {stage.store}"
         output.line(f"  tailrace describe {TOPIC} {store}")
         output.line(f"  tailrace tail {TOPIC} --max 3 --json {store}")
-        output.line(f"  tailrace tail {TOPIC} --max 3 --cursor-file {stage.directory}/mine {store}   # again: the next 3")
+        output.line(
+            f"  tailrace tail {TOPIC} --max 3 --cursor-file {stage.directory}/mine {store}   # again: the next 3"
+        )
         output.line(f"  rm -r {stage.directory}")
         return
     output.line("  tailrace tail hello                 # in one terminal")
