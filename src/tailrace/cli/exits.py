@@ -38,7 +38,7 @@ class Code(enum.IntEnum):
 MEANINGS: dict[Code, str] = {
     Code.OK: "Done. For tail: everything up to the seal, or --max records, was written.",
     Code.CHECK_FAILED: "doctor, conformance or demo found something wrong.",
-    Code.USAGE: "The command line is wrong: an option, a name, a payload over the limit. Nothing was done but what it says.",
+    Code.USAGE: "The command line is wrong: an option, a name, a payload over the limit.",
     Code.CURSOR_UNAVAILABLE: "The place to go on from is gone, or is not a cursor of this topic.",
     Code.STORE_UNAVAILABLE: "The store is away. What is not reported as stored was not stored; trying again may help.",
     Code.STORE_UNUSABLE: "The store can not be used like this, now or later; the message says what to do.",
