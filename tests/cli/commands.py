@@ -23,7 +23,7 @@ class Command:
     def start(self, *arguments: "str | bytes", **options: object) -> "subprocess.Popen[bytes]":
         settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         command = [sys.executable, "-m", "tailrace.cli", *arguments]
-        return subprocess.Popen(command, cwd=self.home, env=self.environment, **settings)  # type: ignore[call-overload]
+        return subprocess.Popen(command, cwd=self.home, env=self.environment, **settings)  # type: ignore[call-overload, no-any-return]
 
     def __call__(
         self, *arguments: "str | bytes", stdin: bytes | None = None, code: int = 0
