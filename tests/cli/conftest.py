@@ -1,15 +1,13 @@
-"""The real command as a subprocess, in a home of its own; and Typer's runner on stores that can fail."""
+"""A command in a home of its own, a store in it, and stores that can fail."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Command, Invoke
-from typer.testing import CliRunner, Result
+from tests.cli.commands import Command
 
 import tailrace
 from tailrace.cli import append, store, tail
-from tailrace.cli.app import app
 from tailrace.spi import Backend
 
 
@@ -21,8 +19,10 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(home: Path) -> Command:
-    return Command(home)
+def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    command = Command(home, monkeypatch)
+    yield command
+    command.end()
 
 
 @pytest.fixture
@@ -34,16 +34,6 @@ def db(home: Path) -> str:
 def streams(db: str) -> Iterator[tailrace.StreamClient]:
     with tailrace.connect(db) as client:
         yield client
-
-
-@pytest.fixture
-def invoke() -> Invoke:
-    def call(*arguments: str, stdin: bytes | None = None, code: int = 0) -> Result:
-        result = CliRunner().invoke(app, list(arguments), input=stdin)
-        assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-        return result
-
-    return call
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Command, Invoke
+from tests.cli.commands import Command
 
 import tailrace
 from tailrace.backends.memory import MemoryStore
@@ -26,19 +26,19 @@ def payloads(streams: tailrace.StreamClient, name: str = "t") -> list[bytes]:
 
 
 def test_an_argument_is_one_record(run: Command, db: str, streams: tailrace.StreamClient) -> None:
-    assert run("append", "t", "hello world", "--store", db).stdout == b"stored 1 record\n"
+    assert run.process("append", "t", "hello world", "--store", db).stdout == b"stored 1 record\n"
     assert payloads(streams) == [b"hello world"]
 
 
 def test_an_argument_that_is_not_utf8_is_stored_as_it_was_typed(
     run: Command, db: str, streams: tailrace.StreamClient
 ) -> None:
-    run("append", "t", b"\xff\xfe", "--store", db)
+    run.process("append", "t", b"\xff\xfe", "--store", db)
     assert payloads(streams) == [b"\xff\xfe"]
 
 
 def test_lines_of_standard_input_are_records(run: Command, db: str, streams: tailrace.StreamClient) -> None:
-    out = run("append", "t", "--store", db, stdin=b"a\n\n\0\xff\r\nlast").stdout
+    out = run.process("append", "t", "--store", db, stdin=b"a\n\n\0\xff\r\nlast").stdout
     assert out == b"stored 4 records\n"
     assert payloads(streams) == [b"a", b"", b"\0\xff\r", b"last"]
 
@@ -50,7 +50,7 @@ def test_nothing_on_standard_input_stores_nothing(run: Command, db: str, streams
 
 def test_a_line_is_stored_while_the_pipe_stays_open(run: Command, db: str, streams: tailrace.StreamClient) -> None:
     subscription = streams.topic("t").subscribe_from_beginning()
-    process = run.start("append", "t", "--store", db, stdin=-1)
+    process = run.start("append", "t", "--store", db)
     assert process.stdin is not None
     process.stdin.write(b"now\n")
     process.stdin.flush()
@@ -74,7 +74,7 @@ def test_a_file_is_one_record_or_its_lines(run: Command, db: str, home: Path, st
 
 def test_a_large_file_arrives_whole_and_in_order(run: Command, db: str, streams: tailrace.StreamClient) -> None:
     lines = [b"%d" % number for number in range(20000)]
-    assert run("append", "t", "--store", db, stdin=b"\n".join(lines)).stdout == b"stored 20,000 records\n"
+    assert run.process("append", "t", "--store", db, stdin=b"\n".join(lines)).stdout == b"stored 20,000 records\n"
     assert payloads(streams) == lines
 
 
@@ -104,7 +104,7 @@ def test_a_sealed_topic_says_that_nothing_was_stored(run: Command, db: str) -> N
 
 def test_ctrl_c_says_what_is_stored(run: Command, db: str, streams: tailrace.StreamClient) -> None:
     subscription = streams.topic("t").subscribe_from_beginning()
-    process = run.start("append", "t", "--store", db, "--json", stdin=-1)
+    process = run.start("append", "t", "--store", db, "--json")
     assert process.stdin is not None
     process.stdin.write(b"one\ntwo\nunfinished")
     process.stdin.flush()
@@ -152,7 +152,7 @@ def refused() -> AppendOutcome:
     ],
 )
 def test_a_fault_in_a_later_batch_says_exactly_which_records(
-    invoke: Invoke,
+    run: Command,
     on_store: Callable[[Backend], None],
     fault: Callable[[], AppendOutcome],
     code: Code,
@@ -160,7 +160,7 @@ def test_a_fault_in_a_later_batch_says_exactly_which_records(
     words: str,
 ) -> None:
     on_store(Faulty(fault))
-    result = invoke("append", "t", "--json", stdin=b"x\n" * 5000, code=code)
+    result = run("append", "t", "--json", stdin=b"x\n" * 5000, code=code)
     assert json.loads(result.stdout) == {"topic": "t", "stored": 4096, "uncertain": uncertain}
-    assert "4096 records stored for certain" in result.stderr.replace(",", "")
-    assert words in result.stderr
+    assert "4096 records stored for certain" in result.stderr.decode().replace(",", "")
+    assert words in result.stderr.decode()

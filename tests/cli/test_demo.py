@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Command, Invoke
+from tests.cli.commands import Command
 
 import tailrace
 from tailrace.cli.demo import referee
@@ -30,7 +30,7 @@ def leftovers(home: Path) -> list[Path]:
 
 
 def test_a_killed_consumer_ends_up_with_the_exact_text(run: Command, home: Path, text: Path) -> None:
-    result = json.loads(run("demo", str(text), *QUICK, "--keep", "--json").stdout)
+    result = json.loads(run.process("demo", str(text), *QUICK, "--keep", "--json").stdout)
     assert (result["good"], result["kills"], result["duplicates"], result["losses"]) == (True, 3, 0, 0)
     assert result["expected"] == result["found"]
     stage = Stage(Path(result["directory"]))
@@ -43,10 +43,11 @@ def test_a_killed_consumer_ends_up_with_the_exact_text(run: Command, home: Path,
 
 
 def test_what_it_says_can_be_followed(run: Command, home: Path, text: Path) -> None:
-    words = run("demo", str(text), *QUICK, "--kill-worker", "--keep").stdout.decode()
-    for said in ("kill 3: SIGKILL to the consumer", "kill 3: SIGKILL to the worker", "duplicates   0\n", "losses       0\n",
-        "equal, byte for byte"):  # fmt: skip
-        assert said in words
+    words = run.process("demo", str(text), *QUICK, "--kill-worker", "--keep").stdout.decode()
+    assert "kill 3: SIGKILL to the consumer" in words
+    assert "kill 3: SIGKILL to the worker" in words
+    assert "duplicates   0\nlosses       0\n" in words
+    assert "equal, byte for byte" in words
     _, _, advice = words.partition("Try next:\n")
     commands = [line.partition("#")[0].split() for line in advice.splitlines()]
     assert [command[:2] for command in commands] == [
@@ -71,7 +72,7 @@ def test_broken_off_it_takes_everything_with_it(
     pids: list[int] = []
     for line in process.stdout:
         if b"kill 1" in line:
-            pids = [pid for pid in children(process.pid) if pid]
+            pids = children(process.pid)
             break
     assert pids
     process.send_signal(number)
@@ -100,24 +101,22 @@ def test_roles_whose_referee_was_killed_end_by_themselves(run: Command, text: Pa
 
 @pytest.mark.parametrize("damage", [TEXT[:-1], TEXT + b" ", TEXT.replace(b"fox", b"box", 1), b""])
 def test_a_text_that_was_tampered_with_is_noticed(
-    invoke: Invoke, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+    run: Command, home: Path, text: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
 
     def tampered(stage: Stage, records: int) -> Verdict:
         stage.output.write_bytes(damage)
         return judge(stage, records)
 
     monkeypatch.setattr(referee, "judge", tampered)
-    result = invoke("demo", str(text), "--seconds", "0.5", "--kills", "0", code=Code.CHECK_FAILED)
-    assert "DIFFERENT from byte" in result.stdout
-    (kept,) = tmp_path.glob("tailrace-demo-*")
-    assert str(kept) in result.stderr
+    result = run("demo", str(text), "--seconds", "0.5", "--kills", "0", code=Code.CHECK_FAILED)
+    assert b"DIFFERENT from byte" in result.stdout
+    (kept,) = leftovers(home)
+    assert str(kept) in result.stderr.decode()
 
 
 def test_a_consumer_that_fails_is_said_with_its_last_words(
-    invoke: Invoke, text: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = referee.Referee._open_store
 
@@ -126,9 +125,9 @@ def test_a_consumer_that_fails_is_said_with_its_last_words(
         self._stage.place.write_text('{"cursor": null, "length": 5, "records": 1}')
 
     monkeypatch.setattr(referee.Referee, "_open_store", spoilt)
-    result = invoke("demo", str(text), "--seconds", "0.5", code=Code.CHECK_FAILED)
-    assert "the consumer failed: " in result.stderr
-    assert "somebody changed it" in result.stderr
+    result = run("demo", str(text), "--seconds", "0.5", code=Code.CHECK_FAILED)
+    assert b"the consumer failed: " in result.stderr
+    assert b"somebody changed it" in result.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"two words"])
@@ -146,7 +145,7 @@ def test_the_readme_of_an_installed_wheel_is_found(monkeypatch: pytest.MonkeyPat
     described = Message()
     described.set_payload("# Tailrace\n\n  é\n")
     monkeypatch.setattr(source, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "source.py"))
-    monkeypatch.setattr(source.metadata, "metadata", lambda name: described)
+    monkeypatch.setattr("tailrace.cli.demo.source.metadata.metadata", lambda name: described)
     assert source.read_text(None) == ("Tailrace's README", "# Tailrace\n\n  é\n".encode())
 
 

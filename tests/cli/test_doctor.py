@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Command, Invoke
+from tests.cli.commands import Command
 
 import tailrace
 from tailrace.backends.memory import MemoryStore
@@ -28,7 +28,7 @@ def test_a_healthy_store_is_examined_and_left_as_it_was(run: Command, db: str, h
     assert report["files"][str(home / "events.db")] > 0
     assert set(report["round_trip"]) == {"append", "wake_up", "delete"}
     assert [json.loads(line)["topic"] for line in run("topics", "--store", db, "--json").stdout.splitlines()] == ["t"]
-    words = run("doctor", "--store", db).stdout.decode()
+    words = run.process("doctor", "--store", db).stdout.decode()
     assert words.startswith(f"store            {db}\n")
     assert words.endswith("all is well\n")
 
@@ -77,10 +77,10 @@ class Garbling(MemoryStore):
 
 @pytest.mark.parametrize(("make", "problem"), [(Refusing, "disk on fire"), (Garbling, "the record came back changed")])
 def test_a_round_trip_that_fails_is_a_problem(
-    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, make: Callable[[], MemoryStore], problem: str
+    run: Command, monkeypatch: pytest.MonkeyPatch, make: Callable[[], MemoryStore], problem: str
 ) -> None:
     backend = make()
     monkeypatch.setattr(command, "open_client", lambda *_, **__: tailrace.StreamClient(backend))
-    result = invoke("doctor", "--store", "memory://", "--json", code=Code.CHECK_FAILED)
+    result = run("doctor", "--store", "memory://", "--json", code=Code.CHECK_FAILED)
     assert json.loads(result.stdout)["problems"] == [problem]
     assert list(MemoryStore(beside=backend).topics()) == []

@@ -11,7 +11,7 @@ from tailrace.cli.exits import MEANINGS, Code
 
 
 def test_the_version_is_the_installed_one(run: Command) -> None:
-    assert run("--version").stdout.decode() == f"tailrace {metadata.version('tailrace')}\n"
+    assert run.process("--version").stdout.decode() == f"tailrace {metadata.version('tailrace')}\n"
 
 
 def test_the_console_script_is_this_command() -> None:

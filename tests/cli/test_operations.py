@@ -101,7 +101,7 @@ def test_a_bad_url_is_a_usage_error(run: Command, url: str) -> None:
 
 def test_a_file_that_is_no_database_is_refused(run: Command, db: str, home: Path) -> None:
     (home / "events.db").write_bytes(b"no database" * 1000)
-    refused = run("append", "t", "x", "--store", db, code=Code.STORE_UNUSABLE)
+    refused = run.process("append", "t", "x", "--store", db, code=Code.STORE_UNUSABLE)
     assert refused.stderr.count(b"\n") == 1
     assert (home / "events.db").read_bytes() == b"no database" * 1000
 
@@ -109,17 +109,17 @@ def test_a_file_that_is_no_database_is_refused(run: Command, db: str, home: Path
 def test_the_store_comes_from_the_environment_or_the_data_directory(run: Command, home: Path) -> None:
     run("append", "t", "default")
     assert (home / "data" / "tailrace" / "events.db").is_file()
-    run.environment["TAILRACE_STORE"] = "sqlite:///here.db"
+    run.set(TAILRACE_STORE="sqlite:///here.db")
     run("append", "t", "named")
     assert (home / "here.db").is_file()
     assert run("tail", "t", "--max", "1").stdout == b"named\n"
-    run.environment["TAILRACE_STORE"] = ""
+    run.set(TAILRACE_STORE="")
     assert run("tail", "t", "--max", "1").stdout == b"default\n"
 
 
 def test_a_store_file_may_have_any_name(run: Command, home: Path) -> None:
     odd = home / "da ta %41?#é"
-    run.environment["XDG_DATA_HOME"] = str(odd)
+    run.set(XDG_DATA_HOME=str(odd))
     run("append", "t", "x")
     assert (odd / "tailrace" / "events.db").is_file()
 

@@ -1,7 +1,10 @@
 """The processes of a demo: started in sessions of their own, and always gone when the demo is."""
 
+import contextlib
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 from tailrace.cli.demo.stage import Stage
 
@@ -17,7 +20,8 @@ class Actor:
 
     def start(self) -> None:
         """Start the role. In its own session: a Ctrl-C at the terminal is for the referee alone."""
-        with self._stage.words_of(self.role).open("ab") as words:
+        # A signal between the fork and the assignment would leave a process that nobody knows.
+        with self._stage.words_of(self.role).open("ab") as words, _signals_later():
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=True
             )
@@ -42,3 +46,19 @@ class Actor:
         """Return the last line that it wrote, to say why it failed."""
         lines = self._stage.words_of(self.role).read_text(encoding="utf-8", errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    arrived: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: arrived.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
