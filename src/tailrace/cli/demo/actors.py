@@ -58,7 +58,7 @@ def _signals_later() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for watched, handler in before.items():
+            signal.signal(watched, handler)
         for number in arrived:
             signal.raise_signal(number)
