@@ -115,6 +115,9 @@ class Pump:
         watch = self._open_watch()
         now = time.monotonic()
         with self._lock:
+            if self._stopping:
+                # Whoever stops while the watch is being opened finds none to interrupt.
+                return
             if now >= self._next_poll:
                 self._hub.mark_all()
                 self._next_poll = now + self._poll_interval()

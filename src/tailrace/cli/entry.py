@@ -1,0 +1,21 @@
+"""What the console script calls. The only module of the command line that works without its extra."""
+
+import importlib
+import sys
+
+from tailrace.cli.exits import Code
+
+_PARTS = ("typer", "rich", "platformdirs")
+
+
+def main() -> None:
+    """Run the command line with this process's arguments; never returns normally."""
+    for part in _PARTS:
+        try:
+            importlib.import_module(part)
+        except ModuleNotFoundError:
+            sys.stderr.write(f"The command line needs the package {part}: pip install 'tailrace[cli]'\n")
+            sys.exit(Code.MISSING_EXTRA)
+    from tailrace.cli.app import app
+
+    app(prog_name="tailrace")

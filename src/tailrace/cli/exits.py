@@ -1,0 +1,85 @@
+"""Exit codes: one table, and the one place where typed errors become codes and sentences.
+
+Needs no extra, because a missing extra has a code too.
+"""
+
+import enum
+
+from tailrace.errors import (
+    CursorUnavailableError,
+    DurableStreamError,
+    DurableStreamUnavailableError,
+    InvalidArgumentError,
+    StoreUnusableError,
+    TopicSealedError,
+)
+
+
+class Code(enum.IntEnum):
+    """What a script can tell from the exit status. Numbers never change their meaning."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    USAGE = 2
+    CURSOR_UNAVAILABLE = 3
+    STORE_UNAVAILABLE = 4
+    STORE_UNUSABLE = 5
+    TOPIC_SEALED = 6
+    UNCERTAIN = 7
+    ENDED_AS_FAILED = 8
+    NO_SUCH_TOPIC = 9
+    IDLE = 10
+    MISSING_EXTRA = 11
+    INTERRUPTED = 130
+    READER_GONE = 141
+    TERMINATED = 143
+
+
+MEANINGS: dict[Code, str] = {
+    Code.OK: "Done. For tail: everything up to the seal, or --max records, was written.",
+    Code.CHECK_FAILED: "doctor, conformance or demo found something wrong.",
+    Code.USAGE: "The command line is wrong: an option, a name, a payload over the limit.",
+    Code.CURSOR_UNAVAILABLE: "The place to go on from is gone, or is not a cursor of this topic.",
+    Code.STORE_UNAVAILABLE: "The store is away. What is not reported as stored was not stored; trying again may help.",
+    Code.STORE_UNUSABLE: "The store can not be used like this, now or later; the message says what to do.",
+    Code.TOPIC_SEALED: "append: the topic is sealed. What was not stored can never be.",
+    Code.UNCERTAIN: "append: some records may or may not be stored. The message says which.",
+    Code.ENDED_AS_FAILED: "tail: the topic was sealed as failed. Everything before that was written.",
+    Code.NO_SUCH_TOPIC: "describe, delete: there is no such topic.",
+    Code.IDLE: "tail: nothing came for --timeout seconds.",
+    Code.MISSING_EXTRA: "A part is not installed. The message says which extra brings it.",
+    Code.INTERRUPTED: "Interrupted (Ctrl-C).",
+    Code.READER_GONE: "Whoever read our output went away, as in `| head`.",
+    Code.TERMINATED: "Terminated (SIGTERM).",
+}
+
+
+class Stop(Exception):  # noqa: N818 - an ending, not always an error
+    """End the command with this code, after these words on standard error (if any)."""
+
+    def __init__(self, code: Code, message: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, delivered as Ctrl-C is: everything is released on the way out."""
+
+
+# First match wins: subclasses stand before their bases.
+_CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
+    (CursorUnavailableError, Code.CURSOR_UNAVAILABLE),
+    (TopicSealedError, Code.TOPIC_SEALED),
+    (StoreUnusableError, Code.STORE_UNUSABLE),
+    (InvalidArgumentError, Code.USAGE),
+)
+
+
+def code_of(error: DurableStreamError) -> Code:
+    """Return the exit code of a typed error."""
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    if isinstance(error, DurableStreamUnavailableError) and error.maybe_stored:
+        return Code.UNCERTAIN
+    return Code.STORE_UNAVAILABLE

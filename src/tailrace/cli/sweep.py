@@ -1,0 +1,68 @@
+"""``tailrace sweep``: remove what is older or more than you want to keep, in bounded steps."""
+
+from typing import Annotated
+
+import typer
+
+from tailrace.cli import output, units
+from tailrace.cli.exits import Code, Stop
+from tailrace.cli.options import Json, Store
+from tailrace.cli.store import open_client
+from tailrace.cli.units import human_bytes
+from tailrace.options import Retention
+from tailrace.spi import SweepBudget
+
+_BUDGET = SweepBudget()
+
+Age = Annotated[float | None, typer.Option("--max-age", parser=units.seconds, metavar="DURATION", show_default=False,
+    help="Keep records this long: 3600, 12h, 7d.")]  # fmt: skip
+Records = Annotated[int | None, typer.Option("--max-records", metavar="N", min=0, show_default=False,
+    help="Keep this many records of each topic.")]  # fmt: skip
+Size = Annotated[int | None, typer.Option("--max-bytes", parser=units.size, metavar="SIZE", show_default=False,
+    help="Keep this many payload bytes of each topic: 10MB, 1GiB.")]  # fmt: skip
+Forget = Annotated[float | None, typer.Option("--forget-after", parser=units.seconds, metavar="DURATION",
+    show_default=False, help="Also forget topics that are empty and idle this long.")]  # fmt: skip
+BudgetRecords = Annotated[int, typer.Option("--budget-records", metavar="N", min=1, help="Remove at most N in all.")]
+BudgetTime = Annotated[
+    float, typer.Option("--budget-seconds", metavar="S", min=0.001, help="Begin nothing new after S.")
+]
+Chunk = Annotated[
+    int, typer.Option("--chunk-records", metavar="N", min=1, help="Remove N at once: writers wait for it.")
+]
+
+
+def sweep(
+    max_age: Age = None,
+    max_records: Records = None,
+    max_bytes: Size = None,
+    forget_after: Forget = None,
+    budget_records: BudgetRecords = _BUDGET.max_records,
+    budget_seconds: BudgetTime = _BUDGET.max_seconds,
+    chunk_records: Chunk = _BUDGET.chunk_records,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Apply a retention to all topics, within a budget. Run it again, or regularly, to go on."""
+    retention = Retention(max_age=max_age, max_records=max_records, max_bytes=max_bytes)
+    if retention.unbounded and forget_after is None:
+        raise Stop(Code.USAGE, "say what to keep: --max-age, --max-records, --max-bytes or --forget-after")
+    budget = SweepBudget(max_records=budget_records, max_seconds=budget_seconds, chunk_records=chunk_records)
+    with open_client(store, writes=False, retention=retention, forget_after=forget_after) as client:
+        report = client.maintenance.sweep(budget)
+    if as_json:
+        output.json_line(
+            {
+                "topics": report.topics,
+                "records": report.records,
+                "bytes": report.bytes,
+                "forgotten": report.forgotten,
+                "done": report.done,
+            }
+        )
+        return
+    output.line(
+        f"removed {output.count(report.records, 'record')} ({human_bytes(report.bytes)}), "
+        f"forgot {output.count(report.forgotten, 'topic')}, looked at {output.count(report.topics, 'topic')}"
+    )
+    if not report.done:
+        output.note("the budget ended it with work left: run it again")
