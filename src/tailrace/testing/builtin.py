@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from tailrace import spi
 from tailrace.backends.memory import MemoryStore
+from tailrace.backends.memory.backend import MemoryBackup
 from tailrace.errors import DurableStreamError
 from tailrace.options import StoreOptions, parse_url
 from tailrace.spi import Backend
@@ -28,9 +29,10 @@ class MemoryUnderTest(StoreUnderTest):
         return MemoryStore(options, beside=self._store)
 
     def backup(self) -> object:
-        return self._store.snapshot()
+        return self._store.backup()
 
     def restore(self, backup: object) -> None:
+        assert isinstance(backup, MemoryBackup)
         self._store.restore(backup)
 
 

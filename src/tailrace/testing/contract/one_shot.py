@@ -8,7 +8,7 @@ from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableErro
 from tailrace.records import CLOSED
 from tailrace.testing.drivers import Subscription, Topic
 from tailrace.testing.leaks import no_leaks
-from tailrace.testing.reading import numbered, payloads, take
+from tailrace.testing.reading import numbered, payloads, read_until_lost, take
 from tailrace.testing.stores import StoreUnderTest
 
 
@@ -42,10 +42,10 @@ def _failed_to_enter(topic: Topic, store: StoreUnderTest) -> Subscription:
 def _lost_its_place(topic: Topic, store: StoreUnderTest) -> Subscription:
     subscription = topic.subscribe_from_tail()
     subscription.__enter__()
-    topic.append_many(numbered(5000))
+    for start in range(0, 6000, 3000):
+        topic.append_many(numbered(3000, start))
     store.trim(topic.name, keep=0)
-    with pytest.raises(CursorUnavailableError):
-        take(subscription, 5001)
+    read_until_lost(subscription)
     return subscription
 
 
@@ -101,7 +101,7 @@ class TestOneShot:
     def test_what_is_over_says_why(self, topic: Topic, store: StoreUnderTest, over: Ending) -> None:
         topic.append_many(numbered(3))
         end = over(topic, store).end
-        kinds = {_failed_to_enter: "failed", _lost_its_place: "failed", _sealed: "sealed"}
+        kinds: dict[Ending, str] = {_failed_to_enter: "failed", _lost_its_place: "failed", _sealed: "sealed"}
         assert end is not None
         assert end.kind == kinds.get(over, "closed")
         assert isinstance(end.exception, CursorUnavailableError) == (end.kind == "failed")

@@ -11,9 +11,9 @@ from tailrace.errors import DurableStreamUnavailableError
 T = TypeVar("T")
 
 
-def away() -> DurableStreamUnavailableError:
+def away(*, maybe_stored: bool = False) -> DurableStreamUnavailableError:
     """Return what an adapter raises when its store does not answer."""
-    return DurableStreamUnavailableError("the store is away (on purpose)")
+    return DurableStreamUnavailableError("the store is away (on purpose)", maybe_stored=maybe_stored)
 
 
 class Fault(Protocol):
@@ -53,7 +53,7 @@ class LoseReply:
         if self._error is not None:
             raise self._error
         if _is_append(answer):
-            return cast("T", [spi.AppendUnknown(away()) for _ in answer])
+            return cast("T", [spi.AppendUnknown(away(maybe_stored=True)) for _ in answer])
         raise away()
 
 
