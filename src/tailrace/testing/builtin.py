@@ -43,7 +43,7 @@ class SqliteUnderTest(StoreUnderTest):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self._path = folder / "events.db"
+        self.path = folder / "events.db"
         self._copies = 0
 
     def unavailable(self) -> str | None:
@@ -52,21 +52,21 @@ class SqliteUnderTest(StoreUnderTest):
         return None
 
     def url(self) -> str:
-        return f"sqlite:///{quote(str(self._path))}"
+        return f"sqlite:///{quote(str(self.path))}"
 
     def open(self, options: StoreOptions | None = None) -> Backend:
         return spi.open_store(parse_url(self.url()), options or StoreOptions())
 
     def backup(self) -> object:
         self._copies += 1
-        copy = self._path.with_suffix(f".backup{self._copies}")
-        _copy(self._path, copy)
+        copy = self.path.with_suffix(f".backup{self._copies}")
+        _copy(self.path, copy)
         return copy
 
     def restore(self, backup: object) -> None:
         # Through SQLite and not by replacing the file: whoever has it open sees one transaction.
         assert isinstance(backup, Path)
-        _copy(backup, self._path)
+        _copy(backup, self.path)
 
 
 class UrlUnderTest(StoreUnderTest):
