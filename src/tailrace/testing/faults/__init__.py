@@ -1,0 +1,8 @@
+"""Things that go wrong, on demand: a store handle that misbehaves, and a proxy that breaks connections."""
+
+from tailrace.testing.faults.backend import FaultyBackend
+from tailrace.testing.faults.kinds import Fail, Fault, LoseReply, Pause, Stall
+from tailrace.testing.faults.proxy import FlakyProxy
+from tailrace.testing.faults.watch import FaultyWatch
+
+__all__ = ["Fail", "Fault", "FaultyBackend", "FaultyWatch", "FlakyProxy", "LoseReply", "Pause", "Stall"]

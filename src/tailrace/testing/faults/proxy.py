@@ -1,0 +1,157 @@
+"""A TCP proxy that breaks connections on demand, for adapters that speak to a server.
+
+with FlakyProxy(("127.0.0.1", 6379)) as proxy:
+    connect(f"redis://127.0.0.1:{proxy.port}")
+    proxy.drop_reply(lambda sent: b"XADD" in sent)
+"""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+_CHUNK = 65536
+
+
+class FlakyProxy:
+    """Listens on a free port of the loopback and forwards to ``target``. Thread-safe.
+
+    Attributes:
+        port: Where it listens.
+        delay: Seconds that every chunk is held, in both directions.
+    """
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.delay = 0.0
+        self._target = target
+        self._lock = threading.Lock()
+        self._pairs: set[Pair] = set()
+        self._threads: list[threading.Thread] = []
+        self._refusing = False
+        self._drop_after: Callable[[bytes], bool] | None = None
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._start(self._accept)
+
+    def drop_reply(self, after: Callable[[bytes], bool] = bool) -> None:
+        """Forward the next chunk that ``after`` picks, drop the reply to it, and cut that connection. Once."""
+        with self._lock:
+            self._drop_after = after
+
+    def cut(self) -> int:
+        """Reset every open connection; return how many there were."""
+        with self._lock:
+            pairs = list(self._pairs)
+        for pair in pairs:
+            pair.cut()
+        return len(pairs)
+
+    def refuse(self) -> None:
+        """Reset every connection, and each new one as it comes, until ``accept``."""
+        with self._lock:
+            self._refusing = True
+        self.cut()
+
+    def accept(self) -> None:
+        """Forward again."""
+        with self._lock:
+            self._refusing = False
+
+    def close(self) -> None:
+        """Stop, and wait until every thread has ended."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._threads[0].join()
+        self.cut()
+        for thread in self._threads:
+            thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self, run: Callable[[], None]) -> None:
+        thread = threading.Thread(target=run, name="flaky-proxy", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                refusing = self._refusing
+            try:
+                server = None if refusing else socket.create_connection(self._target, timeout=5)
+            except OSError:
+                server = None
+            if server is None:
+                _reset(client)
+                continue
+            server.settimeout(None)
+            self._serve(Pair(client, server))
+
+    def _serve(self, pair: "Pair") -> None:
+        with self._lock:
+            self._pairs.add(pair)
+            # refuse() may have cut everything between the look at _refusing and now.
+            refusing = self._refusing
+        if refusing:
+            pair.cut()
+        self._start(lambda: self._forward(pair, pair.client, pair.server, requests=True))
+        self._start(lambda: self._forward(pair, pair.server, pair.client, requests=False))
+
+    def _forward(self, pair: "Pair", source: socket.socket, target: socket.socket, *, requests: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(_CHUNK):
+                if self.delay:
+                    time.sleep(self.delay)
+                if requests:
+                    self._mark(pair, data)
+                elif pair.dropping:
+                    break
+                target.sendall(data)
+        pair.cut()
+        with self._lock:
+            self._pairs.discard(pair)
+
+    def _mark(self, pair: "Pair", data: bytes) -> None:
+        # Before the request is forwarded: its reply can not overtake the mark.
+        with self._lock:
+            if self._drop_after is not None and self._drop_after(data):
+                self._drop_after = None
+                pair.dropping = True
+
+
+class Pair:
+    """One connection through the proxy."""
+
+    def __init__(self, client: socket.socket, server: socket.socket) -> None:
+        self.client = client
+        self.server = server
+        self.dropping = False
+
+    def cut(self) -> None:
+        """Reset both sides. Idempotent."""
+        for side in (self.client, self.server):
+            _reset(side)
+
+
+def _reset(side: socket.socket) -> None:
+    # shutdown wakes the thread that is in recv; close alone would leave it there. A zero linger
+    # makes the close a reset, which a peer can not mistake for an orderly end.
+    with contextlib.suppress(OSError):
+        side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    with contextlib.suppress(OSError):
+        side.shutdown(socket.SHUT_RDWR)
+    side.close()

@@ -1,0 +1,13 @@
+"""The SQLite store passes the contract."""
+
+from pathlib import Path
+
+import pytest
+
+from tailrace.testing.builtin import SqliteUnderTest
+from tailrace.testing.contract import *  # noqa: F403
+
+
+@pytest.fixture
+def store_under_test(tmp_path: Path) -> SqliteUnderTest:
+    return SqliteUnderTest(tmp_path)
