@@ -1,13 +1,15 @@
 """Telling other processes which topics moved, through a few kilobytes of the gate file.
 
-    magic 8 | begun 8 | rung 8 | ring of SLOTS fingerprints, 8 bytes each
+    wish 8 | magic 8 | rung 8 | ring of SLOTS fingerprints, 8 bytes each
 
-``rung`` counts the slots ever written; slot n is at n modulo SLOTS. Hints only: a torn read costs a needless
-look at the store. Writers hold the gate; readers only read, and need no more than that right.
+``rung`` counts the slots ever written; slot n is at n modulo SLOTS. ``wish`` belongs to the gate. Hints only: a torn
+read costs a needless look at the store. Writers hold the gate; readers only read, and need no more than that right.
 """
 
+import functools
 import hashlib
 import os
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from struct import Struct
@@ -19,56 +21,44 @@ AT_ONCE = 64
 """Topics named by one commit; beyond it the ring says "anything"."""
 
 _MAGIC = b"trbell1\n"
-_HEAD = Struct("<8sQQ")
-_COUNT = Struct("<Q")
-_BEGUN_AT, _RUNG_AT = 8, 16
-SIZE = _HEAD.size + SLOTS * 8
+_WISH = Struct("<Q")
+_HEAD = Struct("<8sQ")
+_RING_AT = _WISH.size + _HEAD.size
+SIZE = _RING_AT + SLOTS * 8
 
 
+@functools.lru_cache(4096)
 def fingerprint(topic: str) -> bytes:
     """Return the name's eight bytes in the ring. Two topics may share them: a needless look."""
     return hashlib.blake2b(topic.encode(), digest_size=8).digest()
 
 
-class Bell:
-    """The writing side. Used by whoever holds the gate.
+def ring(fd: int, moved: Collection[str]) -> int:
+    """Say which topics a commit changed, and return when somebody last wished for the gate.
 
-    A writer marks what it is about to commit, and clears the mark by ringing. Whoever finds a mark that is not
-    its own knows that the writer before it died in between, with or without having committed, and rings for it.
+    Called after the commit, never before it: a reader that was woken earlier could look, see nothing yet, and would
+    not be woken again. Called before the gate is released, so that nobody else writes the ring meanwhile.
     """
+    image = bytearray(os.pread(fd, SIZE, 0).ljust(SIZE, b"\0"))
+    magic, rung = _HEAD.unpack_from(image, _WISH.size)
+    if magic != _MAGIC:
+        rung = 0
+    if len(moved) > AT_ONCE:
+        rung += SLOTS
+    else:
+        for topic in moved:
+            at = _RING_AT + rung % SLOTS * 8
+            image[at : at + 8] = fingerprint(topic)
+            rung += 1
+    _HEAD.pack_into(image, _WISH.size, _MAGIC, rung)
+    # One write, so that watchers wake once; without the wish, which somebody may be writing right now.
+    os.pwrite(fd, memoryview(image)[_WISH.size :], _WISH.size)
+    return int(_WISH.unpack_from(image)[0])
 
-    def __init__(self) -> None:
-        self._rung = 0
 
-    def begin(self, fd: int) -> None:
-        """Mark, before the commit."""
-        magic, begun, rung = _HEAD.unpack(os.pread(fd, _HEAD.size, 0).ljust(_HEAD.size, b"\0"))
-        if magic != _MAGIC:
-            os.pwrite(fd, _HEAD.pack(_MAGIC, 0, 0).ljust(SIZE, b"\0"), 0)
-            begun = rung = 0
-        if begun != rung:
-            rung = max(begun, rung) + SLOTS
-        self._rung = rung
-        os.pwrite(fd, _COUNT.pack(rung + 1), _BEGUN_AT)
-
-    def ring(self, fd: int, moved: Collection[str]) -> None:
-        """Say which topics the commit changed.
-
-        After the commit, never before it: a reader that was woken earlier could look, see nothing yet, and
-        would not be woken again. Before the gate is released, so that nobody else writes the ring meanwhile.
-        """
-        if len(moved) > AT_ONCE:
-            rung = self._rung + SLOTS
-        else:
-            rung = self._rung
-            for topic in moved:
-                os.pwrite(fd, fingerprint(topic), _HEAD.size + rung % SLOTS * 8)
-                rung += 1
-        os.pwrite(fd, _HEAD.pack(_MAGIC, rung, rung), 0)
-        if moved:
-            # What wakes: watchers wait for a change of the file's attributes, not of its contents, or every
-            # commit would wake them once more for the mark that was made before it.
-            os.utime(fd)
+def wish(fd: int) -> None:
+    """Leave word that somebody is waiting for the gate."""
+    os.pwrite(fd, _WISH.pack(time.monotonic_ns()), 0)
 
 
 @dataclass(slots=True, frozen=True)
@@ -90,6 +80,6 @@ class Ring:
 def look(fd: int) -> Ring | None:
     """Read the ring; ``None`` where nobody has written one yet."""
     raw = os.pread(fd, SIZE, 0)
-    if len(raw) < SIZE or raw[:8] != _MAGIC:
+    if len(raw) < SIZE or raw[_WISH.size : _WISH.size + 8] != _MAGIC:
         return None
-    return Ring(_COUNT.unpack_from(raw, _RUNG_AT)[0], raw[_HEAD.size :])
+    return Ring(_HEAD.unpack_from(raw, _WISH.size)[1], raw[_RING_AT:])

@@ -34,17 +34,13 @@ _OPEN: dict[Kind, Callable[[Location], sqlite3.Connection]] = {
 }
 
 
-def call(work: Callable[[], T]) -> T:
-    """Run what may block inside SQLite. The one door: a patched process can send it elsewhere from here."""
-    return work()
-
-
 class Connections:
     """Thread-safe, but for the writer: whoever holds the gate uses it alone."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._idle: dict[Kind, list[sqlite3.Connection]] = {kind: [] for kind in _KEPT}
         self._lent: dict[sqlite3.Connection, int] = {}
         self._file: tuple[int, int] | None = None
@@ -57,35 +53,31 @@ class Connections:
         """Whether there is a writer, so that there may be something in the log."""
         return bool(self._idle["writer"])
 
-    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` in a read transaction of its own, which ends with the call."""
-
-        def transaction(connection: sqlite3.Connection) -> T:
-            connection.execute("BEGIN")
+    def use(self, kind: Kind, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Lend a connection to ``work``. After any failure it is closed: whatever state it was in ends with it."""
+        connection = self._lend(kind)
+        keep = False
+        try:
             result = work(connection)
-            connection.execute("COMMIT")
+            keep = True
             return result
-
-        return call(lambda: self._use("reader", transaction))
-
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` with the writer; it ends its own transactions. The caller holds the gate."""
-        return self._use("writer", work)
+        finally:
+            self._take_back(kind, connection, keep)
 
     def pulse(self) -> tuple[int, int]:
         """Return what changes whenever anybody, with whatever program, has committed."""
-        return call(lambda: self._use("keeper", self._version))
+        return self.use("keeper", self._version)
 
     def freeze(self) -> None:
         """Close everything before a fork, and lend nothing until ``thaw``."""
-        with self._changed:
+        with self._lock:
             self._frozen = True
             self._changed.wait_for(lambda: not self._lent, FORK_SECONDS)
             self._retire()
 
     def thaw(self) -> None:
         """Go on after a fork, in the parent."""
-        with self._changed:
+        with self._lock:
             self._frozen = False
             self._changed.notify_all()
 
@@ -99,25 +91,14 @@ class Connections:
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back. Never raises."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._retire()
             self._changed.notify_all()
 
-    def _use(self, kind: Kind, work: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._lend(kind)
-        keep = False
-        try:
-            result = work(connection)
-            keep = True
-            return result
-        finally:
-            # After any failure the connection goes: whatever state it was in ends with it.
-            self._take_back(kind, connection, keep)
-
     def _lend(self, kind: Kind) -> sqlite3.Connection:
         file = _identity(self._location)
-        with self._changed:
+        with self._lock:
             while self._frozen:
                 self._changed.wait()
             if self._closed:
@@ -135,7 +116,7 @@ class Connections:
 
     def _open(self, kind: Kind) -> sqlite3.Connection:
         connection = _OPEN[kind](self._location)
-        with self._changed:
+        with self._lock:
             self._lent[connection] = self._epoch
             keeper_missing = kind != "keeper" and not self._idle["keeper"]
         if keeper_missing:
@@ -147,7 +128,7 @@ class Connections:
         return connection
 
     def _take_back(self, kind: Kind, connection: sqlite3.Connection, keep: bool) -> None:
-        with self._changed:
+        with self._lock:
             epoch = self._lent.pop(connection, self._epoch)
             keep = keep and epoch == self._epoch and not self._closed and len(self._idle[kind]) < _KEPT[kind]
             if keep:
@@ -170,7 +151,7 @@ class Connections:
 
 def _identity(location: Location) -> tuple[int, int]:
     try:
-        status = os.stat(location.path)  # noqa: PTH116 - half the price of Path.stat, and on every call
+        status = os.stat(location.path)
     except FileNotFoundError as exc:
         raise DurableStreamUnavailableError(f"{location.path} is missing: was it moved or removed?") from exc
     return status.st_dev, status.st_ino

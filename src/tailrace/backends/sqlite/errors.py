@@ -6,8 +6,7 @@ is told at once.
 
 import errno
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
@@ -30,20 +29,32 @@ _TRANSIENT = {
 }
 
 
-@contextmanager
-def mapped(what: object) -> Iterator[None]:
-    """Let no driver exception out of the block. ``what`` names the store in messages.
+class Mapped:
+    """A context manager, to be used again and again, that lets no driver exception out of its block.
+
+    Args:
+        what: Names the store in messages.
 
     Raises:
         StoreUnusableError: Waiting will not help.
         DurableStreamUnavailableError: It might.
     """
-    try:
-        yield
-    except sqlite3.Error as exc:
-        raise explain(exc, what) from exc
-    except OSError as exc:
-        raise _explain_os(exc, what) from exc
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(exc, sqlite3.Error):
+            raise explain(exc, self._what) from exc
+        if isinstance(exc, OSError):
+            raise _explain_os(exc, self._what) from exc
 
 
 def primary_code(exc: sqlite3.Error) -> int:

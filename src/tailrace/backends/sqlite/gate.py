@@ -4,18 +4,22 @@ SQLite's own lock is polled with growing pauses, which starves a process for sec
 It is an ``flock`` on a side file, and ends with the process that holds it, however that ends.
 """
 
+import contextlib
 import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Generic, TypeVar
 
-from tailrace.backends.sqlite.bell import Bell
+from tailrace.backends.sqlite import bell
 from tailrace.backends.sqlite.location import Location
 from tailrace.errors import DurableStreamUnavailableError
 
 T = TypeVar("T")
+
+_LOOK_EVERY = 1.0
+_POLITE_NS = 50_000_000
 
 _BUSY = "another process kept the store busy: nothing was stored"
 
@@ -42,7 +46,6 @@ class Gate:
     """The lock of one store object in one process. Thread-safe."""
 
     def __init__(self, location: Location) -> None:
-        self.bell = Bell()
         self._location = location
         self._turn = threading.Lock()
         self._state = threading.Lock()
@@ -51,12 +54,8 @@ class Gate:
         self._blocked = False
         self._wanted: threading.Semaphore | None = None
         self._closed = False
-
-    @property
-    def fd(self) -> int:
-        """The side file. Only while inside ``run``."""
-        assert self._fd is not None
-        return self._fd
+        self._looked_at = 0.0
+        self._polite = False
 
     def run(self, work: Callable[[], T], deadline: float) -> T:
         """Run ``work`` while this process, and this thread of it, is the only writer.
@@ -69,32 +68,36 @@ class Gate:
             DurableStreamUnavailableError: Somebody else held the lock until the deadline (``maybe_stored`` is
                 false), or ``work`` had begun and was not finished by then (``maybe_stored`` is true).
         """
-        if not self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        if not self._turn.acquire(blocking=False) and not self._turn.acquire(timeout=_left(deadline)):
             raise DurableStreamUnavailableError("other threads of this process kept the store busy: nothing was stored")
         try:
-            if self._closed:
-                raise DurableStreamUnavailableError("the store is closed")
             # While our thread waits for the lock nobody here may try for it: a file that is locked already is
             # locked again at no cost, and both would believe to be alone.
             if not self._blocked:
-                self._reopen_if_replaced()
+                fd = self._file()
                 try:
-                    if _try_lock(self.fd):
+                    if _try_lock(fd, self._polite):
                         return work()
                 finally:
                     # Also when an interrupt came between taking the lock and knowing it; it harms nobody otherwise.
-                    _unlock(self.fd)
-            if time.monotonic() >= deadline:
+                    fcntl.flock(fd, fcntl.LOCK_UN)
+            if not _left(deadline):
                 raise DurableStreamUnavailableError(_BUSY)
             return self._wait_for(Job(work), deadline)
         finally:
             self._turn.release()
 
+    def ring(self, moved: Collection[str]) -> None:
+        """Tell everybody which topics were changed. Only inside ``run``, after the commit."""
+        assert self._fd is not None
+        wished_at = bell.ring(self._fd, moved)
+        self._polite = time.monotonic_ns() - wished_at < _POLITE_NS
+
     def ensure_file(self) -> None:
         """Make the side file if it is missing."""
         with self._turn:
             if not self._blocked:
-                self._reopen_if_replaced()
+                self._file()
 
     def close(self) -> None:
         """Let go of the side file. Idempotent, never raises; unblocks nobody who is inside."""
@@ -123,7 +126,7 @@ class Gate:
                 self._blocked = True
                 self._wake_thread()
         try:
-            job.done.wait(max(0.0, deadline - time.monotonic()))
+            job.done.wait(_left(deadline))
         finally:
             with self._state:
                 if not job.begun and self._job is job:
@@ -153,7 +156,9 @@ class Gate:
                 return
 
     def _serve_one(self) -> bool:
-        _lock(self.fd)
+        fd = self._fd
+        assert fd is not None
+        _lock(fd)
         with self._state:
             job, self._job = self._job, None
             if job is not None:
@@ -162,68 +167,66 @@ class Gate:
             if job is not None:
                 job.run()
         finally:
-            _unlock(self.fd)
+            fcntl.flock(fd, fcntl.LOCK_UN)
             with self._state:
                 self._blocked = more = self._job is not None
             if job is not None:
                 job.done.set()
         return more
 
-    def _reopen_if_replaced(self) -> None:
-        # Somebody who removes or replaces the files (a restore) takes the gate with them: two files would be two locks.
-        if self._fd is not None:
-            here = os.fstat(self._fd)
-            try:
-                there = os.stat(self._location.gate)  # noqa: PTH116 - half the price of Path.stat
-            except FileNotFoundError:
-                there = None
-            if there is not None and (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev):
-                return
-            self.disown()
-        self._fd = _open(self._location)
+    def _file(self) -> int:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+        now = time.monotonic()
+        if self._fd is not None and now > self._looked_at + _LOOK_EVERY:
+            # Who removes or replaces the files (a restore) takes the gate with them, and two files would be two
+            # locks: unfair, and unheard by watchers, but still behind SQLite's own.
+            self._looked_at = now
+            if os.fstat(self._fd).st_nlink == 0:
+                self.disown()
+        if self._fd is None:
+            self._fd = _open(self._location)
+        return self._fd
+
+
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
 
 
 def _open(location: Location) -> int:
     fd = os.open(location.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        # Whoever may write the database must be able to lock it, also when root came first.
-        database = os.stat(location.path)  # noqa: PTH116
-        mine = os.fstat(fd)
+    # Whoever may write the database must be able to lock it, also when root came first.
+    with contextlib.suppress(FileNotFoundError):
+        database, mine = os.stat(location.path), os.fstat(fd)
         if mine.st_uid == os.geteuid() and mine.st_mode & 0o777 != database.st_mode & 0o777:
             os.fchmod(fd, database.st_mode & 0o777)
         if os.geteuid() == 0 and (mine.st_uid, mine.st_gid) != (database.st_uid, database.st_gid):
             os.fchown(fd, database.st_uid, database.st_gid)
-    except FileNotFoundError:
-        pass
     return fd
 
 
-# Two locks in one file make the turns fair. To get the lock, a process first needs the right to be next, and gives
-# it back once it has the lock. Whoever has just let go can not slip in again before the next one: that one has the
-# right. (An flock alone wakes the waiters and lets the first to run have it, which is mostly the last holder.)
+# An flock alone wakes all who wait and lets the first to run have it, which is mostly the last holder. So there is a
+# second lock in the file, the right to be next: who waits for the gate holds it meanwhile, and leaves a wish. Who let
+# go of the gate and reads of the wish asks for that right first, and so can not slip in again before the other.
 
 
-def _try_lock(fd: int) -> bool:
+def _try_lock(fd: int, polite: bool) -> bool:
     try:
-        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+        if polite:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
     finally:
-        fcntl.lockf(fd, fcntl.LOCK_UN, 1)
+        if polite:
+            fcntl.lockf(fd, fcntl.LOCK_UN, 1)
     return True
 
 
 def _lock(fd: int) -> None:
     fcntl.lockf(fd, fcntl.LOCK_EX, 1)
     try:
+        bell.wish(fd)
         fcntl.flock(fd, fcntl.LOCK_EX)
     finally:
         fcntl.lockf(fd, fcntl.LOCK_UN, 1)
-
-
-def _unlock(fd: int) -> None:
-    fcntl.flock(fd, fcntl.LOCK_UN)

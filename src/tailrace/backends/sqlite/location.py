@@ -1,5 +1,6 @@
 """What a sqlite:// URL says: which file, and how careful to be."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -20,17 +21,22 @@ class Location:
             any process, but a power cut may take the last commits.
     """
 
-    path: Path
+    path: str
     synchronous: str = "full"
 
     @property
-    def gate(self) -> Path:
+    def gate(self) -> str:
         """The side file that holds the lock between processes and the bell."""
-        return self.path.with_name(f"{self.path.name}-gate")
+        return f"{self.path}-gate"
+
+    @property
+    def folder(self) -> str:
+        """Where SQLite keeps its log and index, beside the file."""
+        return os.path.dirname(self.path)  # noqa: PTH120 - text, because system calls take it as it is
 
     def uri(self, mode: str) -> str:
         """Return how sqlite3 is told to open the file."""
-        return f"file:{quote(str(self.path))}?mode={mode}"
+        return f"file:{quote(self.path)}?mode={mode}"
 
 
 def locate(url: StoreURL) -> Location:
@@ -51,7 +57,6 @@ def locate(url: StoreURL) -> Location:
         )
     if not url.location.startswith("/"):
         raise InvalidArgumentError(
-            f"sqlite://{url.location} names a host; write sqlite:///{url.location} for a file here, "
-            "with four slashes from the root"
+            f"sqlite://{url.location} names a host; for a file here write sqlite:///{url.location}"
         )
-    return Location(Path(url.location[1:]).resolve(), synchronous)
+    return Location(str(Path(url.location[1:]).resolve()), synchronous)

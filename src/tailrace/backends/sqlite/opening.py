@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-from pathlib import Path
 
 from tailrace.backends.sqlite import schema
 from tailrace.backends.sqlite.location import Location
@@ -18,21 +17,28 @@ BUSY_SECONDS = 0.02
 """How long SQLite itself waits for a lock, deaf to everything else; beyond it we wait, and can be interrupted."""
 
 
-def create(location: Location) -> None:
-    """Make an empty file where there is none; its tables come with the first writer.
+def find(location: Location, create: bool) -> None:
+    """Make sure that there is a file, making an empty one if allowed.
 
     Raises:
-        FileExistsError: There is one.
+        StoreUnusableError: There can be none, or it may not be made.
     """
-    # Only ever closed by the one who made it: closing any descriptor of a file takes away the locks that SQLite
-    # holds on it in this process.
-    os.close(os.open(location.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
+    path = location.path
+    if os.path.isdir(path):
+        raise StoreUnusableError(f"{path} is a directory, not a database file")
+    if not os.path.isdir(location.folder):
+        raise StoreUnusableError(f"{path} can not be opened: its directory does not exist")
+    if not os.path.exists(path):
+        if not create:
+            raise StoreUnusableError(f"{path} does not exist, and creating it was not allowed (create=False)")
+        with contextlib.suppress(FileExistsError):
+            _create(location)
 
 
 def writable(location: Location) -> bool:
     """Whether this process may write the file, and beside it where SQLite keeps its log."""
     effective = os.access in os.supports_effective_ids
-    return all(os.access(path, os.W_OK, effective_ids=effective) for path in (location.path, location.path.parent))
+    return all(os.access(path, os.W_OK, effective_ids=effective) for path in (location.path, location.folder))
 
 
 def open_writer(location: Location) -> sqlite3.Connection:
@@ -93,7 +99,12 @@ def _checked(connection: sqlite3.Connection, location: Location) -> sqlite3.Conn
 def _read_only_mode(location: Location) -> str:
     # A copy without its log, in a place where none can be made (a read-only medium), can not change either:
     # SQLite opens it only when told so.
-    log = Path(f"{location.path}-wal")
-    if log.exists() or os.access(location.path.parent, os.W_OK):
+    if os.path.exists(f"{location.path}-wal") or os.access(location.folder, os.W_OK):
         return "ro"
     return "ro&immutable=1"
+
+
+def _create(location: Location) -> None:
+    # Closed only by the one who has just made it: closing any descriptor of a file takes away the locks that SQLite
+    # holds on it in this process.
+    os.close(os.open(location.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))

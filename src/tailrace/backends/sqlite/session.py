@@ -9,14 +9,15 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Collection
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Protocol, TypeAlias, TypeVar
 
 from tailrace.backends.sqlite import opening
-from tailrace.backends.sqlite.connections import Connections, call
-from tailrace.backends.sqlite.errors import busy, explain, mapped, primary_code
+from tailrace.backends.sqlite.connections import Connections
+from tailrace.backends.sqlite.errors import Mapped, busy, explain, primary_code
 from tailrace.backends.sqlite.gate import Gate
 from tailrace.backends.sqlite.location import Location
-from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.errors import DurableStreamUnavailableError
 
 T = TypeVar("T")
 
@@ -38,6 +39,15 @@ class Disowned(Protocol):
         ...
 
 
+Change: TypeAlias = Callable[[sqlite3.Connection], tuple[T, Collection[str]]]
+"""What is done in a write transaction: returns its result, and the topics that it changed. Called once."""
+
+
+def call(work: Callable[[], T]) -> T:
+    """Run what may block inside SQLite. The one door: a patched process can send it elsewhere from here."""
+    return work()
+
+
 class Session:
     """One process's end of a store. Thread-safe."""
 
@@ -46,6 +56,7 @@ class Session:
         self.gate = Gate(location)
         self.connections = Connections(location)
         self.watches: weakref.WeakSet[Disowned] = weakref.WeakSet()
+        self.mapped = Mapped(location.path)
         _sessions.add(self)
 
     def open(self, *, create: bool, timeout: float) -> None:
@@ -55,13 +66,13 @@ class Session:
             StoreUnusableError: It can not be used; the message says why.
             DurableStreamUnavailableError: It has to be migrated, and somebody kept it busy for ``timeout`` seconds.
         """
-        with mapped(self.location.path):
-            self._find_file(create)
+        with self.mapped:
+            opening.find(self.location, create)
             if opening.writable(self.location):
                 # Made now, so that a reader has something to watch before the first append.
                 self.gate.ensure_file()
             try:
-                self.connections.pulse()
+                self.pulse()
             except opening.OutdatedSchemaError:
                 if not opening.writable(self.location):
                     raise
@@ -71,32 +82,34 @@ class Session:
         """Bring the file up to this release; opening the writer does that."""
         self.write(lambda _: (None, ()), timeout)
 
+    def pulse(self) -> tuple[int, int]:
+        """Return what changes whenever anybody, with whatever program, has committed."""
+        with self.mapped:
+            return call(self.connections.pulse)
+
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` in one read transaction.
+        """Run ``work`` in one read transaction, which ends with the call.
 
         Raises:
             DurableStreamUnavailableError: The file could not be read.
         """
-        with mapped(self.location.path):
-            return _patiently(lambda: self.connections.read(work), time.monotonic() + PATIENCE)
+        with self.mapped:
+            return call(partial(self._read, work))
 
-    def write(self, work: Callable[[sqlite3.Connection], tuple[T, Collection[str]]], timeout: float) -> T:
+    def write(self, work: Change[T], timeout: float) -> T:
         """Run ``work`` in one write transaction and tell everybody which topics it changed.
 
         Args:
-            work: Returns its result and the topics that it changed. Called once.
+            work: See ``Change``.
             timeout: Seconds to wait for other writers.
 
         Raises:
             DurableStreamUnavailableError: Nothing was stored, or (``maybe_stored``) it is not known.
         """
         deadline = time.monotonic() + timeout
-        with mapped(self.location.path):
-            return call(
-                lambda: self.gate.run(
-                    lambda: self.connections.write(lambda writer: self._transaction(writer, work, deadline)), deadline
-                )
-            )
+        turn = partial(self.connections.use, "writer", partial(self._transaction, work, deadline))
+        with self.mapped:
+            return call(partial(self.gate.run, turn, deadline))
 
     def close(self) -> None:
         """Close everything that this process opened. Idempotent, never raises."""
@@ -113,39 +126,28 @@ class Session:
         for watch in tuple(self.watches):
             watch.disown()
 
-    def _find_file(self, create: bool) -> None:
-        path = self.location.path
-        if path.is_dir():
-            raise StoreUnusableError(f"{path} is a directory, not a database file")
-        if not path.parent.is_dir():
-            raise StoreUnusableError(f"{path} can not be opened: its directory does not exist")
-        if not path.exists():
-            if not create:
-                raise StoreUnusableError(f"{path} does not exist, and creating it was not allowed (create=False)")
-            with contextlib.suppress(FileExistsError):
-                opening.create(self.location)
-
     def _empty_log(self) -> None:
         # So that after the last user left the one file is all there is to copy. In nobody's way: if it is not
         # possible right now, somebody else is still there, or the next one does it.
         if self.connections.has_written:
+            checkpoint = partial(self.connections.use, "writer", _checkpoint)
             with contextlib.suppress(sqlite3.Error, OSError, DurableStreamUnavailableError):
-                self.gate.run(
-                    lambda: self.connections.write(lambda writer: writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")),
-                    time.monotonic(),
-                )
+                call(partial(self.gate.run, checkpoint, time.monotonic()))
 
-    def _transaction(
-        self,
-        writer: sqlite3.Connection,
-        work: Callable[[sqlite3.Connection], tuple[T, Collection[str]]],
-        deadline: float,
-    ) -> T:
-        _patiently(lambda: writer.execute("BEGIN IMMEDIATE"), deadline)
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.connections.use("reader", partial(_in_transaction, work))
+            except sqlite3.OperationalError as exc:
+                if not busy(exc) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE)
+
+    def _transaction(self, work: Change[T], deadline: float, writer: sqlite3.Connection) -> T:
+        _begin(writer, deadline)
         # An exception from here on ends with the connection, which takes the transaction with it.
         result, moved = work(writer)
-        if moved:
-            self.gate.bell.begin(self.gate.fd)
         try:
             writer.execute("COMMIT")
         except sqlite3.Error as exc:
@@ -153,10 +155,33 @@ class Session:
             error.maybe_stored = not _rolled_back(writer, exc)
             raise error from exc
         if moved:
-            # Stored is stored: what is not rung is found by the next writer, or by the watch's slow look.
+            # Stored is stored: what could not be rung is found by the watch's slow look.
             with contextlib.suppress(OSError):
-                self.gate.bell.ring(self.gate.fd, moved)
+                self.gate.ring(moved)
         return result
+
+
+def _in_transaction(work: Callable[[sqlite3.Connection], T], reader: sqlite3.Connection) -> T:
+    reader.execute("BEGIN")
+    result = work(reader)
+    reader.execute("COMMIT")
+    return result
+
+
+def _checkpoint(writer: sqlite3.Connection) -> None:
+    writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _begin(writer: sqlite3.Connection, deadline: float) -> None:
+    # Whoever holds the gate finds SQLite's own lock free, unless another program is in there.
+    while True:
+        try:
+            writer.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as exc:
+            if not busy(exc) or time.monotonic() >= deadline:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _rolled_back(writer: sqlite3.Connection, exc: sqlite3.Error) -> bool:
@@ -169,16 +194,6 @@ def _rolled_back(writer: sqlite3.Connection, exc: sqlite3.Error) -> bool:
     except sqlite3.Error:
         return False
     return not writer.in_transaction
-
-
-def _patiently(work: Callable[[], T], deadline: float) -> T:
-    while True:
-        try:
-            return work()
-        except sqlite3.OperationalError as exc:
-            if not busy(exc) or time.monotonic() >= deadline:
-                raise
-        time.sleep(_PAUSE)
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -6,6 +6,8 @@ SELECT id, incarnation, horizon_position, horizon_tag, last_position, last_tag,
 FROM topics WHERE name = ?
 """
 
+TAIL = "SELECT id, incarnation, last_position, largest, first_at, sealed FROM topics WHERE name = ?"
+
 GRAVE = "SELECT incarnation FROM tombstones WHERE name = ?"
 
 TAG_AT = "SELECT tag FROM records WHERE topic_id = ? AND position = ?"

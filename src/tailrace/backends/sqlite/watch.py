@@ -16,14 +16,17 @@ from collections.abc import Collection
 from typing_extensions import override
 
 from tailrace.backends.sqlite.bell import Ring, fingerprint, look
-from tailrace.backends.sqlite.errors import mapped
-from tailrace.backends.sqlite.inotify import attribute_changes, forget_changes
+from tailrace.backends.sqlite.errors import Mapped
+from tailrace.backends.sqlite.inotify import forget_writes, writes_to
 from tailrace.backends.sqlite.session import Session
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes, Watch
 
 BACKSTOP = 1.0
 """Seconds between two looks for commits that rang no bell."""
+
+BUSY_BACKSTOP = 5.0
+"""Seconds after which, among commits that do ring, one that did not is looked for all the same."""
 
 FASTEST_POLL, SLOWEST_POLL = 0.001, 0.02
 """Seconds between two looks at the bell where the kernel does not wake us: soon after a change, and long after."""
@@ -44,7 +47,7 @@ class SqliteWatch(Watch):
         os.set_blocking(self._wake, False)
         self._bell: int | None = None
         self._events: int | None = None
-        with mapped(session.location.path):
+        with Mapped(session.location.path):
             try:
                 self._listen()
             except BaseException:
@@ -73,7 +76,7 @@ class SqliteWatch(Watch):
         deadline = time.monotonic() + timeout
         self._enter()
         try:
-            with mapped(self._session.location.path):
+            with Mapped(self._session.location.path):
                 while True:
                     changes = self._changes()
                     left = deadline - time.monotonic()
@@ -125,13 +128,13 @@ class SqliteWatch(Watch):
     def _listen(self) -> None:
         # First be woken, then look: a ring in between is seen by the look, one after it wakes.
         gate = self._session.location.gate
-        self._events = attribute_changes(gate)
+        self._events = writes_to(gate)
         with contextlib.suppress(FileNotFoundError, PermissionError):
             self._bell = os.open(gate, os.O_RDONLY | os.O_CLOEXEC)
         ring = self._look()
         self._seen = self._seen_at_pulse = 0 if ring is None else ring.rung
-        self._pulse = self._session.connections.pulse()
-        self._pulse_at = time.monotonic()
+        self._pulse = self._session.pulse()
+        self._pulse_at = self._all_at = time.monotonic()
 
     def _look(self) -> Ring | None:
         return None if self._bell is None else look(self._bell)
@@ -146,16 +149,19 @@ class SqliteWatch(Watch):
         return Changes(frozenset(topics), anything)
 
     def _committed_unrung(self) -> bool:
-        if time.monotonic() - self._pulse_at < self._between_pulses():
+        now = time.monotonic()
+        if now - self._pulse_at < self._between_pulses():
             return False
-        before, self._pulse, self._pulse_at = self._pulse, self._session.connections.pulse(), time.monotonic()
+        before, self._pulse, self._pulse_at = self._pulse, self._session.pulse(), now
         if self._bell is None or os.fstat(self._bell).st_nlink == 0:
             # A read-only user came before the first writer, or the files were replaced.
             self._listen_again()
-        # With rings in between, the commits were theirs; a writer that died unrung is then told by the one after him.
-        unrung = self._pulse != before and self._seen == self._seen_at_pulse
+        if self._pulse != before and (self._seen == self._seen_at_pulse or now - self._all_at > BUSY_BACKSTOP):
+            # Nobody rang since, or so many did that one who did not can not be told from them.
+            self._all_at, self._seen_at_pulse = now, self._seen
+            return True
         self._seen_at_pulse = self._seen
-        return unrung
+        return False
 
     def _listen_again(self) -> None:
         pulse = self._pulse
@@ -180,7 +186,7 @@ class SqliteWatch(Watch):
             poll.register(self._events, select.POLLIN)
         ready = {fd for fd, _ in poll.poll(math.ceil(pause * 1000))}
         if self._events in ready:
-            forget_changes(self._events)
+            forget_writes(self._events)
         if self._woken in ready:
             os.read(self._woken, 4096)
         return self._woken in ready

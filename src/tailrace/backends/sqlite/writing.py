@@ -5,15 +5,15 @@ Every function here may be called again after its transaction was rolled back: n
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import accumulate, islice, repeat
 
 from tailrace.backends.sqlite import statements
 from tailrace.backends.sqlite.reading import TopicRow, find, now
 from tailrace.errors import TopicSealedError
 from tailrace.options import Retention
-from tailrace.spi import Appended, AppendOutcome, AppendRefused, Entry
+from tailrace.spi import Appended, AppendOutcome, AppendRefused, Boundary, Entry
 
 CUT_RECORDS = 1000
 """Old records removed by one append, beyond as many as it brings: a limit that was lowered is reached in steps."""
@@ -21,22 +21,47 @@ CUT_RECORDS = 1000
 
 def append(connection: sqlite3.Connection, entries: Sequence[Entry], keep: Retention) -> Sequence[AppendOutcome]:
     """Store the entries of many topics under one tag, and cut each topic to what is kept."""
-    outcomes: dict[int, AppendOutcome] = {}
     tag = _random(4)
+    if len(entries) == 1:
+        return (_append_to(connection, entries[0].topic, entries, tag, keep)[0],)
+    outcomes: dict[int, AppendOutcome] = {}
     for topic, indices in _by_topic(entries).items():
-        row = find(connection, topic) or create(connection, topic)
-        if row.sealed:
-            for index in indices:
-                outcomes[index] = AppendRefused(_sealed())
-            continue
-        position = row.last_position
-        for index in indices:
-            position += len(entries[index].payloads)
-            outcomes[index] = Appended(row.boundary(position, tag))
-        payloads = _chained(entries, indices)
-        row = _grow(connection, row, payloads, tag)
-        _cut_slack(connection, row, keep, len(payloads))
+        parts = [entries[index] for index in indices]
+        outcomes.update(zip(indices, _append_to(connection, topic, parts, tag, keep), strict=True))
     return [outcomes[index] for index in range(len(entries))]
+
+
+def _append_to(
+    connection: sqlite3.Connection, topic: str, parts: Sequence[Entry], tag: int, keep: Retention
+) -> Sequence[AppendOutcome]:
+    execute = connection.execute
+    row = execute(statements.TAIL, (topic.encode(),)).fetchone() or _tail_of_new(connection, topic)
+    topic_id, incarnation, last, largest, first_at, sealed = row
+    if sealed:
+        return [AppendRefused(_sealed())] * len(parts)
+    payloads = parts[0].payloads if len(parts) == 1 else [payload for part in parts for payload in part.payloads]
+    count, at = len(payloads), now()
+    if count == 1:
+        size = longest = len(payloads[0])
+        execute(statements.ADD_RECORD, (topic_id, last + 1, tag, at, payloads[0]))
+    else:
+        sizes = list(map(len, payloads))
+        size, longest = sum(sizes), max(sizes)
+        places = range(last + 1, last + count + 1)
+        rows = zip(repeat(topic_id), places, repeat(tag), repeat(at), payloads, strict=False)
+        connection.executemany(statements.ADD_RECORD, rows)
+    execute(statements.GROW_TOPIC, (last + count, tag, size, max(largest, longest), at, topic_id))
+    if first_at is None:
+        execute(statements.FIRST_STAMP, (at, topic_id))
+    if keep.max_records is not None or keep.max_bytes is not None:
+        _cut_slack(connection, topic, keep, count)
+    ends = accumulate((len(part.payloads) for part in parts), initial=last)
+    return [Appended(Boundary(incarnation, end, tag)) for end in islice(ends, 1, None)]
+
+
+def _tail_of_new(connection: sqlite3.Connection, topic: str) -> tuple[int, int, int, int, None, int]:
+    row = create(connection, topic)
+    return row.id, row.incarnation, 0, 0, None, 0
 
 
 def create(connection: sqlite3.Connection, topic: str) -> TopicRow:
@@ -96,22 +121,10 @@ def cut(connection: sqlite3.Connection, row: TopicRow, keep: Retention, oldest: 
     return Cut(removed, freed, more=removed == room and first is not None)
 
 
-def _grow(connection: sqlite3.Connection, row: TopicRow, payloads: Sequence[bytes], tag: int) -> TopicRow:
-    sizes = list(map(len, payloads))
-    size, largest = sum(sizes), max(row.largest, *sizes) if len(sizes) > 1 else max(row.largest, sizes[0])
-    last, at = row.last_position + len(payloads), now()
-    rows: Iterable[tuple[int, int, int, int, bytes]] = zip(
-        repeat(row.id), range(row.last_position + 1, last + 1), repeat(tag), repeat(at), payloads, strict=False
-    )
-    connection.executemany(statements.ADD_RECORD, rows)
-    connection.execute(statements.GROW_TOPIC, (last, tag, size, largest, at, row.id))
-    if row.first_at is None:
-        connection.execute(statements.FIRST_STAMP, (at, row.id))
-    return row._replace(last_position=last, last_tag=tag, size=row.size + size)
-
-
-def _cut_slack(connection: sqlite3.Connection, row: TopicRow, keep: Retention, added: int) -> None:
+def _cut_slack(connection: sqlite3.Connection, topic: str, keep: Retention, added: int) -> None:
     # A large topic is cut once in a while, to exactly the limit, not by one record at each append.
+    row = find(connection, topic)
+    assert row is not None
     records, size = row.last_position - row.horizon_position, row.size
     if (keep.max_records is not None and records > keep.max_records + min(keep.max_records // 16, 256)) or (
         keep.max_bytes is not None and size > keep.max_bytes + min(keep.max_bytes // 16, 2**20)
@@ -124,12 +137,6 @@ def _by_topic(entries: Sequence[Entry]) -> dict[str, list[int]]:
     for index, entry in enumerate(entries):
         by_topic.setdefault(entry.topic, []).append(index)
     return by_topic
-
-
-def _chained(entries: Sequence[Entry], indices: Sequence[int]) -> Sequence[bytes]:
-    if len(indices) == 1:
-        return entries[indices[0]].payloads
-    return [payload for index in indices for payload in entries[index].payloads]
 
 
 def _random(size: int) -> int:
