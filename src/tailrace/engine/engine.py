@@ -124,7 +124,6 @@ class Engine:
 
     def admit(self, reader: Reader) -> None:
         """Count a reader that is being entered, so that ``close`` ends it. With the lock held."""
-        self._check_open()
         self._readers.add(reader)
 
     def dismiss(self, reader: Reader) -> None:

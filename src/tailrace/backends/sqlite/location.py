@@ -32,7 +32,7 @@ class Location:
     @property
     def folder(self) -> str:
         """Where SQLite keeps its log and index, beside the file."""
-        return os.path.dirname(self.path)  # noqa: PTH120 - text, because system calls take it as it is
+        return os.path.dirname(self.path)
 
     def uri(self, mode: str) -> str:
         """Return how sqlite3 is told to open the file."""
