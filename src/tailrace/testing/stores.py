@@ -91,7 +91,7 @@ class StoreUnderTest:
         while True:
             (page,) = self.tool.read([spi.ReadRequest(topic, after, 512, 2**22)])
             assert isinstance(page, spi.Page), page
-            found += [record.payload for record in page.records]
+            found += [payload for _, _, payload in page.records]
             after = page.end
             if not page.more:
                 return found
