@@ -29,7 +29,7 @@ help: ## Print this list
 demo: $(VENV)/.for-use ## Stream a real text through a consumer that is killed again and again (FILE=...)
 	$(BIN)/tailrace demo $(FILE)
 
-test: $(VENV)/.for-work ## Run the tests that take seconds (ARGS=... for pytest)
+test: $(VENV)/.for-work ## Run every test that takes seconds: some minutes in all (ARGS=... for pytest)
 	$(PYTEST) $(ARGS)
 
 test-long: $(VENV)/.for-work ## Run the tests that take minutes: crashes, scale, many processes
