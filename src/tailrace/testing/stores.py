@@ -52,9 +52,9 @@ class StoreUnderTest:
 
     def close(self) -> None:
         """Remove the topics of this case, and let go of the store."""
-        if not self.disposable and isinstance(self._tool, spi.Maintenance):
-            for info in self._tool.topics(prefix=self._prefix, limit=_SEEN_AT_ONCE):
-                self._tool.delete(info.name)
+        if not self.disposable and next(self._serial) and isinstance(self.tool, spi.Maintenance):
+            for info in self.tool.topics(prefix=self._prefix, limit=_SEEN_AT_ONCE):
+                self.tool.delete(info.name)
         if self._tool is not None:
             self._tool.close()
 
