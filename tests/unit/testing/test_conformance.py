@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tailrace import InvalidArgumentError
+from tailrace import InvalidArgumentError, Retention, StoreOptions, StoreUnusableError, connect
 from tailrace.testing import conformance
+from tailrace.testing.builtin import UrlUnderTest
 
 
 def test_the_memory_store_conforms() -> None:
