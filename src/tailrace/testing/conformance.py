@@ -9,34 +9,45 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree as Xml
 
 from tailrace.errors import StoreUnusableError
 from tailrace.options import parse_url
+from tailrace.testing.builtin import under_test
+from tailrace.testing.outcome import PREFIX
+from tailrace.testing.plugin import describe
 
 _STORE_VARIABLE = "TAILRACE_CONFORMANCE_STORE"
-_NOT_RUN = "not run: "
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What became of one case.
+
+    Attributes:
+        section: The section of the contract, for example ``Append``.
+        name: The rule, as the name of its test.
+        reason: Why it failed or was not run; else empty.
+    """
+
+    section: str
+    name: str
+    outcome: Literal["passed", "failed", "not run"]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One section of the contract.
-
-    Attributes:
-        section: Its name, for example ``Append``.
-        passed: Cases that passed.
-        failed: Cases that failed, with the first line of what they said.
-        not_run: Cases that were left out, with the reason.
-    """
+    """One section of the contract, counted."""
 
     section: str
     passed: int
-    failed: tuple[tuple[str, str], ...]
-    not_run: tuple[tuple[str, str], ...]
+    failed: int
+    not_run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +55,28 @@ class Report:
     """What became of every case.
 
     Attributes:
-        store: The URL, without its password.
-        rows: One per section, in the order of their names.
+        store: What the store declares, in one line.
+        cases: In the order of the contract's sections.
         output: What pytest printed, for whoever must find out why.
     """
 
     store: str
-    rows: tuple[Row, ...]
+    cases: tuple[Case, ...]
     output: str
 
     @property
     def ok(self) -> bool:
         """Whether cases ran and none failed."""
-        return any(row.passed for row in self.rows) and not any(row.failed for row in self.rows)
+        outcomes = {case.outcome for case in self.cases}
+        return "passed" in outcomes and "failed" not in outcomes
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The cases, counted by section."""
+        counts = {case.section: Counter[str]() for case in self.cases}
+        for case in self.cases:
+            counts[case.section][case.outcome] += 1
+        return tuple(Row(section, n["passed"], n["failed"], n["not run"]) for section, n in counts.items())
 
 
 def run(url: str) -> Report:
@@ -64,17 +84,9 @@ def run(url: str) -> Report:
 
     Raises:
         InvalidArgumentError: It is not a store URL.
-        StoreUnusableError: The store can not be opened, pytest is not installed, or it could not run the cases at all.
+        StoreUnusableError: The store can not be opened, or pytest could not run the cases at all.
     """
-    store = parse_url(url)
-    if find_spec("pytest") is None:
-        raise StoreUnusableError("the contract kit needs pytest: pip install 'tailrace[test]'")
-    # Imported late: it needs pytest.
-    from tailrace.testing.builtin import under_test
-
-    reason = under_test(url).unavailable()
-    if reason is not None:
-        raise StoreUnusableError(reason)
+    store = _declared(url)
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         done = subprocess.run(
@@ -89,7 +101,20 @@ def run(url: str) -> Report:
         # 0: all passed; 1: some failed. Anything else: the run itself went wrong.
         if done.returncode not in (0, 1) or not results.exists():
             raise StoreUnusableError(f"the contract kit did not run: {done.stdout.strip()[-500:]}")
-        return Report(store.text, tuple(_rows(Xml.parse(results))), done.stdout)
+        cases = sorted(map(_case, Xml.parse(results).iter("testcase")), key=lambda case: case.section)
+        return Report(store, tuple(cases), done.stdout)
+
+
+def _declared(url: str) -> str:
+    parse_url(url)
+    store = under_test(url)
+    reason = store.unavailable()
+    if reason is not None:
+        raise StoreUnusableError(reason)
+    try:
+        return describe(store.tool.capabilities)
+    finally:
+        store.close()
 
 
 def _arguments(results: Path, folder: str) -> list[str]:
@@ -107,20 +132,12 @@ def _environment(url: str) -> dict[str, str]:
     return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", _STORE_VARIABLE: url}
 
 
-def _rows(results: "Xml.ElementTree[Xml.Element]") -> Iterator[Row]:
-    sections: dict[str, list[Xml.Element]] = {}
-    for case in results.iter("testcase"):
-        sections.setdefault(case.get("classname", "").rpartition(".Test")[2], []).append(case)
-    for section, cases in sorted(sections.items()):
-        failed = tuple(_said(cases, "failure", "error"))
-        not_run = tuple(_said(cases, "skipped"))
-        yield Row(section, len(cases) - len(failed) - len(not_run), failed, not_run)
-
-
-def _said(cases: Sequence[Xml.Element], *outcomes: str) -> Iterator[tuple[str, str]]:
-    for case in cases:
-        # A case may fail and fail again while it is cleared away: that is still one case.
-        found = next((case.find(outcome) for outcome in outcomes if case.find(outcome) is not None), None)
+def _case(element: Xml.Element) -> Case:
+    section, name = element.get("classname", "").rpartition(".Test")[2], element.get("name", "")
+    # One that failed and failed again while it was cleared away is in the report twice; both are told.
+    for tag in ("failure", "error", "skipped"):
+        found = element.find(tag)
         if found is not None:
-            lines = found.get("message", "").strip().splitlines() or [""]
-            yield case.get("name", ""), lines[0].removeprefix(_NOT_RUN)
+            reason = (found.get("message", "").strip().splitlines() or [""])[0].removeprefix(PREFIX)
+            return Case(section, name, "not run" if tag == "skipped" else "failed", reason)
+    return Case(section, name, "passed")
