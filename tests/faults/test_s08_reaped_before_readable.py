@@ -5,18 +5,18 @@ import threading
 import time
 from contextlib import closing
 
-import pytest
-
 from tailrace import spi
 from tailrace.options import Retention
 from tailrace.testing.builtin import SqliteUnderTest
 from tailrace.testing.drivers import Client
 from tailrace.testing.faults import FaultyBackend, Pause
 from tailrace.testing.fixtures import Connect
+from tailrace.testing.outcome import not_run
 from tailrace.testing.reading import Background, numbered, payloads, take
 from tailrace.testing.stores import StoreUnderTest
 
-KEPT = Retention(max_age=0.2)
+KEPT_FOR = 0.2
+KEPT = Retention(max_age=KEPT_FOR)
 GRACE = 1.0
 
 
@@ -64,7 +64,7 @@ def test_an_append_that_waits_for_a_lock_for_longer_than_records_are_kept_is_rea
     connect: Connect, name: str, store: StoreUnderTest
 ) -> None:
     if not isinstance(store, SqliteUnderTest):
-        pytest.skip("not run: only SQLite has a lock that somebody else can hold")
+        not_run("only SQLite has a lock that somebody else can hold")
     writer, sweeper = connect(retention=KEPT, append_timeout=5.0), connect(retention=KEPT, append_timeout=GRACE)
     writer.topic(name).append(b"0")
     done = threading.Event()

@@ -10,6 +10,7 @@ import sys
 from typing import Protocol
 
 from tailrace import spi
+from tailrace.errors import DurableStreamError
 from tailrace.options import EngineOptions, Retention
 from tailrace.testing.drivers import Client, SyncDriver
 
@@ -42,19 +43,25 @@ class SameProcess(Peer):
         self._client = SyncDriver().connect(backend, EngineOptions())
 
     def append(self, topic: str, *payloads: bytes) -> None:
-        perform(self._client, "append", topic, [payload.hex() for payload in payloads])
+        self._perform("append", topic, [payload.hex() for payload in payloads])
 
     def seal(self, topic: str, error: str | None = None) -> None:
-        perform(self._client, "seal", topic, error)
+        self._perform("seal", topic, error)
 
     def delete(self, topic: str) -> None:
-        perform(self._client, "delete", topic, None)
+        self._perform("delete", topic, None)
 
     def trim(self, topic: str, keep: int) -> None:
-        perform(self._client, "trim", topic, keep)
+        self._perform("trim", topic, keep)
 
     def close(self) -> None:
         self._client.close()
+
+    def _perform(self, operation: str, topic: str, argument: list[str] | str | int | None) -> None:
+        try:
+            perform(self._client, operation, topic, argument)
+        except DurableStreamError as error:
+            raise PeerError(type(error).__name__, str(error)) from error
 
 
 class OtherProcess(Peer):

@@ -13,6 +13,10 @@ from tailrace.testing.drivers import Subscription, Topic
 
 T = TypeVar("T")
 
+ABSENCE = 0.02
+"""Seconds in which nothing must come. A record that is wrongly delivered is mostly there already; the
+cases that a late one could fool append a marker instead."""
+
 PATIENCE = 20.0
 """Seconds before a case gives up on what must come; nothing that passes ever waits so long."""
 
@@ -46,7 +50,7 @@ def read_all(subscription: Subscription, count: int) -> list[bytes]:
 
 def nothing(subscription: Subscription) -> None:
     """Make sure that no record is there."""
-    assert subscription.receive(timeout=0.05) is None
+    assert subscription.receive(timeout=ABSENCE) is None
 
 
 def drain(subscription: Subscription) -> list[bytes]:

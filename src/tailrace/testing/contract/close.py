@@ -8,7 +8,7 @@ import pytest
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.records import CLOSED
 from tailrace.testing.drivers import Client, Subscription, Topic
-from tailrace.testing.faults import FaultyBackend, Stall
+from tailrace.testing.faults import FaultyBackend, Pause, Stall
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.reading import PATIENCE, Background, nothing, numbered, payloads, read_all, take
@@ -134,6 +134,15 @@ class TestClose:
             client.close()
             assert waiting.result(timeout=5) is CLOSED
             assert subscription.receive(timeout=0) is CLOSED
+
+    def test_closing_the_client_while_it_opens_its_watch_does_not_wait(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        faulty.next("watch", Pause(0.3))
+        client = connect(faulty)
+        with client.topic(name).subscribe_from_tail() as subscription:
+            nothing(subscription)
+            Background(client.close).result(timeout=5)
 
     def test_closing_the_client_however_often_is_harmless(self, connect: Connect) -> None:
         client = connect()

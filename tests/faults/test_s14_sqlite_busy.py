@@ -1,0 +1,60 @@
+"""S14: two processes with four threads each, a sweeper, and a fork: nobody is told that a file is locked."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace import spi
+from tailrace.records import DurableStreamRecord
+from tailrace.testing.drivers import Client
+from tailrace.testing.outcome import not_run
+from tailrace.testing.peers import STORE_VARIABLE
+from tailrace.testing.reading import read_all
+from tailrace.testing.stores import StoreUnderTest
+
+FLOOD = Path(__file__).with_name("flood.py")
+APPEND_TIMEOUT = 10.0
+
+
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(2.0, id="short"), pytest.param(30.0, id="full", marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("fork", [False, True], ids=["two-processes", "one-of-them-forks"])
+def test_processes_threads_and_a_sweeper_on_one_store(
+    streams: Client, store: StoreUnderTest, name: str, seconds: float, fork: bool
+) -> None:
+    url = store.url()
+    if url is None:
+        not_run(f"{store.name} can not be shared by processes")
+    topic, maintenance = streams.topic(name), streams.maintenance
+    live = topic.subscribe_from_tail()
+    flooding = [
+        subprocess.Popen(
+            [sys.executable, str(FLOOD), name, str(seconds), "4", *(["fork"] if fork and not index else [])],
+            stdout=subprocess.PIPE,
+            env={**os.environ, STORE_VARIABLE: url},
+        )
+        for index in range(2)
+    ]
+    seen = []
+    with live:
+        while any(process.poll() is None for process in flooding):
+            maintenance.sweep(spi.SweepBudget())
+            answer = live.receive(timeout=0.05)
+            if isinstance(answer, DurableStreamRecord):
+                seen.append(answer.payload)
+    reports = [json.loads(line) for process in flooding for line in process.communicate()[0].splitlines()]
+    assert len(reports) == (3 if fork else 2)
+    assert [report["failed"] for report in reports] == [[]] * len(reports)
+    assert max(report["slowest"] for report in reports) < APPEND_TIMEOUT
+    acknowledged = [payload.encode() for report in reports for payload in report["acknowledged"]]
+    found = store.contents(name)
+    assert len(found) == len(set(found)), "stored twice"
+    assert sorted(found) == sorted(acknowledged)
+    assert read_all(topic.subscribe_from_beginning(), len(found)) == found
+    seen += read_all(topic.subscribe_from_cursor(live.cursor), len(found) - len(seen))
+    assert seen == found
