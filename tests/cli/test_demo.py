@@ -149,6 +149,12 @@ def test_the_readme_of_an_installed_wheel_is_found(monkeypatch: pytest.MonkeyPat
     assert source.read_text(None) == ("Tailrace's README", "# Tailrace\n\n  é\n".encode())
 
 
+def test_without_a_place_for_files_it_says_so(run: Command, home: Path, text: Path) -> None:
+    (home / "tmp").rmdir()
+    (home / "tmp").write_text("in the way")
+    assert b"set TMPDIR" in run("demo", str(text), code=Code.USAGE).stderr
+
+
 @pytest.mark.parametrize("file", ["missing", "."])
 def test_a_file_that_can_not_be_read_is_a_usage_error(run: Command, home: Path, file: str) -> None:
     assert b"can not be read" in run("demo", file, code=Code.USAGE).stderr
