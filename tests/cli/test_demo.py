@@ -1,5 +1,6 @@
 """The demo from end to end: real processes, real kills, and a check that can fail."""
 
+import errno
 import json
 import signal
 import time
@@ -149,9 +150,11 @@ def test_the_readme_of_an_installed_wheel_is_found(monkeypatch: pytest.MonkeyPat
     assert source.read_text(None) == ("Tailrace's README", "# Tailrace\n\n  é\n".encode())
 
 
-def test_without_a_place_for_files_it_says_so(run: Command, home: Path, text: Path) -> None:
-    (home / "tmp").rmdir()
-    (home / "tmp").write_text("in the way")
+def test_without_a_place_for_files_it_says_so(run: Command, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(prefix: str) -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.mkdtemp", none)
     assert b"set TMPDIR" in run("demo", str(text), code=Code.USAGE).stderr
 
 
