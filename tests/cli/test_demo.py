@@ -3,6 +3,7 @@
 import errno
 import json
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import tailrace
 from tailrace.cli.demo import referee
 from tailrace.cli.demo.stage import TOPIC, Stage
 from tailrace.cli.demo.verdict import Verdict, judge
+from tailrace.cli.demo.words import invoked_as
 from tailrace.cli.exits import Code
 
 TEXT = b"  The quick brown fox\n\tjumps over \xff the lazy dog,\r\n\n" * 12
@@ -50,12 +52,22 @@ def test_what_it_says_can_be_followed(run: Command, home: Path, text: Path) -> N
     assert "duplicates   0\nlosses       0\n" in words
     assert "equal, byte for byte" in words
     _, _, advice = words.partition("Try next:\n")
-    commands = [line.partition("#")[0].split() for line in advice.splitlines()]
-    assert [command[:2] for command in commands] == [
-        ["tailrace", "describe"], ["tailrace", "tail"], ["tailrace", "tail"], ["rm", "-r"]]  # fmt: skip
-    for command in commands[:3]:
-        run(*command[1:])
-    assert Path(commands[3][2]).is_dir()
+    lines = advice.splitlines()
+    assert [line.split("tailrace.cli ")[-1].split()[0] for line in lines] == ["describe", "tail", "tail", "rm"]
+    for line in lines:
+        subprocess.run(line, shell=True, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    assert leftovers(home) == []
+
+
+def test_the_commands_it_names_are_found_by_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "b in" / "tailrace"
+    script.parent.mkdir()
+    script.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert invoked_as(str(script)) == f"'{script}'"
+    assert invoked_as("/x/cli/__main__.py").endswith(" -m tailrace.cli")
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert invoked_as(str(script)) == "tailrace"
 
 
 def test_it_leaves_nothing_behind(run: Command, home: Path, text: Path) -> None:
