@@ -74,7 +74,7 @@ def test_a_damaged_file_is_no_reason_to_start_over(run: Command, db: str, home: 
 
 def test_a_file_that_can_not_be_written_is_said_before_anything_else(run: Command, db: str) -> None:
     run("append", "t", "a", "--store", db)
-    refused = run("tail", "t", "--cursor-file", "no/such/place", "--store", db, code=Code.USAGE)
+    refused = run("tail", "t", "--cursor-file", "no/such/place", "--store", db, code=Code.NOT_WRITTEN)
     assert refused.stdout == b""
     assert b"no/such/place can not be written" in refused.stderr
 

@@ -1,7 +1,9 @@
 """The demo from end to end: real processes, real kills, and a check that can fail."""
 
+import errno
 import json
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import tailrace
 from tailrace.cli.demo import referee
 from tailrace.cli.demo.stage import TOPIC, Stage
 from tailrace.cli.demo.verdict import Verdict, judge
+from tailrace.cli.demo.words import invoked_as
 from tailrace.cli.exits import Code
 
 TEXT = b"  The quick brown fox\n\tjumps over \xff the lazy dog,\r\n\n" * 12
@@ -49,12 +52,22 @@ def test_what_it_says_can_be_followed(run: Command, home: Path, text: Path) -> N
     assert "duplicates   0\nlosses       0\n" in words
     assert "equal, byte for byte" in words
     _, _, advice = words.partition("Try next:\n")
-    commands = [line.partition("#")[0].split() for line in advice.splitlines()]
-    assert [command[:2] for command in commands] == [
-        ["tailrace", "describe"], ["tailrace", "tail"], ["tailrace", "tail"], ["rm", "-r"]]  # fmt: skip
-    for command in commands[:3]:
-        run(*command[1:])
-    assert Path(commands[3][2]).is_dir()
+    lines = advice.splitlines()
+    assert [line.split("tailrace.cli ")[-1].split()[0] for line in lines] == ["describe", "tail", "tail", "rm"]
+    for line in lines:
+        subprocess.run(line, shell=True, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    assert leftovers(home) == []
+
+
+def test_the_commands_it_names_are_found_by_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "b in" / "tailrace"
+    script.parent.mkdir()
+    script.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert invoked_as(str(script)) == f"'{script}'"
+    assert invoked_as("/x/cli/__main__.py").endswith(" -m tailrace.cli")
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert invoked_as(str(script)) == "tailrace"
 
 
 def test_it_leaves_nothing_behind(run: Command, home: Path, text: Path) -> None:
@@ -147,6 +160,14 @@ def test_the_readme_of_an_installed_wheel_is_found(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(source, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "source.py"))
     monkeypatch.setattr("tailrace.cli.demo.source.metadata.metadata", lambda name: described)
     assert source.read_text(None) == ("Tailrace's README", "# Tailrace\n\n  é\n".encode())
+
+
+def test_without_a_place_for_files_it_says_so(run: Command, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(prefix: str) -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.mkdtemp", none)
+    assert b"set TMPDIR" in run("demo", str(text), code=Code.USAGE).stderr
 
 
 @pytest.mark.parametrize("file", ["missing", "."])

@@ -1,6 +1,9 @@
 """``topics``, ``describe``, ``seal``, ``delete``, ``sweep``, and which store they work on."""
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,26 @@ def test_a_sweep_must_be_told_what_to_keep(run: Command, db: str, arguments: tup
     run("append", "t", "x", "--store", db)
     run("sweep", *arguments, "--store", db, code=Code.USAGE)
     assert described(run, db)["records"] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [("topics",), ("tail", "t", "--max", "1"), ("tail", "t", "--cursor-file", "place")])
+def test_an_output_that_is_full_is_said(run: Command, db: str, home: Path, command: tuple[str, ...]) -> None:
+    run("append", "t", "x", "--store", db)
+    run("seal", "t", "--store", db)
+    before = run("checkpoint", "t", "--store", db)
+    line = shlex.join([sys.executable, "-m", "tailrace.cli", *command, "--store", db])
+    ended = subprocess.run(f"{line} > /dev/full", shell=True, capture_output=True, check=False, timeout=60)
+    assert ended.returncode == Code.NOT_WRITTEN
+    assert ended.stderr == b"tailrace: the output can not be written: No space left on device\n"
+    if (home / "place").exists():
+        assert (home / "place").read_bytes() != before.stdout
+
+
+def test_a_terminal_that_can_not_show_a_name_gets_the_rest(run: Command, db: str) -> None:
+    run("append", "\u2603", "x", "--store", db)
+    run.set(PYTHONIOENCODING="ascii")
+    assert b"\\u2603\t1\t1 B" in run.process("topics", "--store", db).stdout
 
 
 READERS = [("tail", "t"), ("checkpoint", "t"), ("topics",), ("describe", "t"), ("delete", "t", "--yes"),

@@ -41,4 +41,4 @@ class CursorFile:
         try:
             files.replace(self.path, cursor.encode("ascii") + b"\n")
         except OSError as exc:
-            raise Stop(Code.USAGE, f"{self.path} can not be written: {exc.strerror}") from exc
+            raise Stop(Code.NOT_WRITTEN, f"{self.path} can not be written: {exc.strerror}") from exc

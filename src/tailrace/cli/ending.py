@@ -4,6 +4,7 @@ No traceback reaches a user for any of them. Errors that nobody foresaw keep the
 """
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -16,6 +17,8 @@ import typer
 from tailrace.cli import output
 from tailrace.cli.exits import Code, Stop, Terminated, code_of
 from tailrace.errors import DurableStreamError
+
+_OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextlib.contextmanager
@@ -36,9 +39,17 @@ def reported() -> Iterator[None]:
         raise typer.Exit(Code.TERMINATED) from signalled
     except KeyboardInterrupt as signalled:
         raise typer.Exit(Code.INTERRUPTED) from signalled
+    except typer.Abort as signalled:
+        raise typer.Exit(Code.INTERRUPTED) from signalled
     except BrokenPipeError as error:
         _discard_output()
         raise typer.Exit(Code.READER_GONE) from error
+    except OSError as error:
+        if error.errno not in _OUT_OF_SPACE:
+            raise
+        _discard_output()
+        output.note(f"the output can not be written: {error.strerror}")
+        raise typer.Exit(Code.NOT_WRITTEN) from error
 
 
 def _discard_output() -> None:

@@ -1,6 +1,7 @@
 """What the console script calls. The only module of the command line that works without its extra."""
 
 import importlib
+import io
 import sys
 
 from tailrace.cli.exits import Code
@@ -18,4 +19,7 @@ def main() -> None:
             sys.exit(Code.MISSING_EXTRA)
     from tailrace.cli.app import app
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that can not show a name still gets the rest of the line.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="tailrace")

@@ -30,6 +30,7 @@ class Code(enum.IntEnum):
     NO_SUCH_TOPIC = 9
     IDLE = 10
     MISSING_EXTRA = 11
+    NOT_WRITTEN = 12
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
@@ -48,6 +49,7 @@ MEANINGS: dict[Code, str] = {
     Code.NO_SUCH_TOPIC: "describe, delete: there is no such topic.",
     Code.IDLE: "tail: nothing came for --timeout seconds.",
     Code.MISSING_EXTRA: "A part is not installed. The message says which extra brings it.",
+    Code.NOT_WRITTEN: "The output, or the cursor file, can not be written.",
     Code.INTERRUPTED: "Interrupted (Ctrl-C).",
     Code.READER_GONE: "Whoever read our output went away, as in `| head`.",
     Code.TERMINATED: "Terminated (SIGTERM).",

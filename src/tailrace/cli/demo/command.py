@@ -45,7 +45,7 @@ def demo(
     play = Play(
         seed=secrets.randbelow(10**6) if seed is None else seed, kills=kills, kill_worker=kill_worker, seconds=seconds
     )
-    stage = Stage(Path(tempfile.mkdtemp(prefix="tailrace-demo-")))
+    stage = Stage(_new_directory())
     kept = False
     try:
         stage.input.write_bytes(content)
@@ -68,6 +68,13 @@ def demo(
             shutil.rmtree(stage.directory, ignore_errors=True)
     if not verdict.good:
         raise Stop(Code.CHECK_FAILED, f"the consumer's text is not the input; everything is left in {stage.directory}")
+
+
+def _new_directory() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="tailrace-demo-"))
+    except OSError as exc:
+        raise Stop(Code.USAGE, f"there is no place for temporary files ({exc.strerror}): set TMPDIR") from exc
 
 
 def _show(silent: bool) -> Show:

@@ -1,5 +1,10 @@
 """The demo's sentences before and after the play."""
 
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
 from tailrace.cli import output
 from tailrace.cli.demo.referee import Play
 from tailrace.cli.demo.stage import TOPIC, Stage
@@ -36,21 +41,32 @@ def outcome(verdict: Verdict, play: Play, took: float) -> None:
 
 
 def next_steps(stage: Stage, *, kept: bool) -> None:
-    """Say what to try next: commands that work as they stand."""
+    """Say what to try next: commands that work as they stand, in the shell that started this one."""
+    tailrace = invoked_as(sys.argv[0])
     output.line("")
     output.line("Try next:")
     if kept:
-        store = f"--store {stage.store}"
-        output.line(f"  tailrace describe {TOPIC} {store}")
-        output.line(f"  tailrace tail {TOPIC} --max 3 --json {store}")
-        output.line(
-            f"  tailrace tail {TOPIC} --max 3 --cursor-file {stage.directory}/mine {store}   # again: the next 3"
-        )
-        output.line(f"  rm -r {stage.directory}")
+        store = f"--store {shlex.quote(stage.store)}"
+        mine = shlex.quote(str(stage.directory / "mine"))
+        output.line(f"  {tailrace} describe {TOPIC} {store}")
+        output.line(f"  {tailrace} tail {TOPIC} --max 3 --json {store}")
+        output.line(f"  {tailrace} tail {TOPIC} --max 3 --cursor-file {mine} {store}   # again: the next 3")
+        output.line(f"  rm -r {shlex.quote(str(stage.directory))}")
         return
-    output.line("  tailrace tail hello                 # in one terminal")
-    output.line("  tailrace append hello 'it works'    # in another")
-    output.line("  tailrace demo --keep                # leaves the store behind, to look at")
+    output.line(f"  {tailrace} tail hello                 # in one terminal")
+    output.line(f"  {tailrace} append hello 'it works'    # in another")
+    output.line(f"  {tailrace} demo --keep                # leaves the store behind, to look at")
+
+
+def invoked_as(program: str) -> str:
+    """Return what to type for ``tailrace``: its name where the shell finds it, else its path as it was typed."""
+    path = Path(program)
+    if path.name != "tailrace":
+        return f"{shlex.quote(sys.executable)} -m tailrace.cli"
+    found = shutil.which("tailrace")
+    if found is not None and path.exists() and Path(found).samefile(path):
+        return "tailrace"
+    return shlex.quote(program)
 
 
 def _fact(name: str, value: str) -> None:
