@@ -12,9 +12,11 @@ import ctypes
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias, TypeVar
 
+from tailrace.backends.sqlite.errors import busy
 from tailrace.backends.sqlite.location import Location
 from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer
 from tailrace.errors import DurableStreamUnavailableError
@@ -24,6 +26,9 @@ Kind: TypeAlias = Literal["writer", "reader", "keeper"]
 
 FORK_SECONDS = 5.0
 """How long a fork waits for calls in other threads to end, so that the child inherits no connection."""
+
+OPEN_SECONDS = 5.0
+"""How long opening waits for a file that another program keeps locked."""
 
 # Closed in this order. More are opened when that many threads read at once, and closed afterwards.
 _KEPT: dict[Kind, int] = {"writer": 1, "reader": 4, "keeper": 1}
@@ -115,17 +120,28 @@ class Connections:
         return self._open(kind)
 
     def _open(self, kind: Kind) -> sqlite3.Connection:
-        connection = _OPEN[kind](self._location)
+        connection = self._opened(kind)
         with self._lock:
             self._lent[connection] = self._epoch
             keeper_missing = kind != "keeper" and not self._idle["keeper"]
         if keeper_missing:
             try:
-                self._take_back("keeper", open_keeper(self._location), keep=True)
+                self._take_back("keeper", self._opened("keeper"), keep=True)
             except BaseException:
                 self._take_back(kind, connection, keep=False)
                 raise
         return connection
+
+    def _opened(self, kind: Kind) -> sqlite3.Connection:
+        # A file that another process is just making, or recovering after a crash, is locked for a moment.
+        deadline = time.monotonic() + OPEN_SECONDS
+        while True:
+            try:
+                return _OPEN[kind](self._location)
+            except sqlite3.OperationalError as exc:
+                if not busy(exc) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.002)
 
     def _take_back(self, kind: Kind, connection: sqlite3.Connection, keep: bool) -> None:
         with self._lock:
