@@ -1,4 +1,4 @@
-"""Other processes for the tests: ``python processes.py WORK PATH ARGUMENTS...``; each prints what it did, a line each."""
+"""Other processes for the tests: ``python processes.py WORK PATH ARGUMENTS...``; each prints what it did."""
 
 import os
 import signal

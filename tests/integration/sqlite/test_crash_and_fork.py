@@ -1,5 +1,6 @@
 """Processes that die, multiply and crowd: nothing acknowledged is lost, nothing is stored twice, one order for all."""
 
+import os
 import random
 import threading
 import time
@@ -53,7 +54,6 @@ class collect:  # noqa: N801 - reads as a verb
         self._thread.start()
 
     def _read(self) -> None:
-        self.lines.extend(())
         for line in self._process.stdout:
             self.lines.append(line.rstrip("\n"))
 
@@ -103,37 +103,29 @@ def test_s14_for_half_a_minute(store: SqliteStore, path: Path) -> None:
 
 
 def test_no_connection_is_open_across_a_fork(open_store: OpenStore) -> None:
-    # The child's own view: what its parent had open was closed before there was a child.
-    code = open_store()
-    listener = code.watch()
-    put(code, "t", b"before")
-    import os
-
+    # The child looks: what its parent had open was closed before there was a child.
+    store = open_store()
+    listener = store.watch()
+    put(store, "t", b"before")
     child = os.fork()
     if not child:
         status = 1
         try:
-            names = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if _linked(fd)]
+            names = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
             inherited = [name for name in names if "events.db" in name or "inotify" in name]
-            put(code, "t", b"child")
+            put(store, "t", b"child")
             status = 2 if inherited else 0
         finally:
             os._exit(status)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     listener.follow(["t"], [])
-    put(code, "t", b"after")
-    assert payloads(code, "t", beginning(code, "t")) == [b"before", b"child", b"after"]
+    put(store, "t", b"after")
+    assert payloads(store, "t", beginning(store, "t")) == [b"before", b"child", b"after"]
     assert listener.wait(5.0).topics == {"t"}
 
 
-def _linked(fd: str) -> bool:
-    return Path(f"/proc/self/fd/{fd}").is_symlink()
-
-
 def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_store: OpenStore) -> None:
-    import os
-
     store = open_store()
     put(store, "t", b"x")
     inside, leave = threading.Event(), threading.Event()

@@ -153,7 +153,8 @@ def test_a_topic_that_fails_is_passed_and_told(open_store: OpenStore, clock: Clo
     put(store, "works", b"x")
     with sqlite3.connect(path) as connection:
         connection.execute(
-            "CREATE TRIGGER t BEFORE DELETE ON records WHEN old.topic_id = 1 BEGIN SELECT raise(FAIL, 'no such table: x'); END"
+            "CREATE TRIGGER fails BEFORE DELETE ON records WHEN old.topic_id = 1 "
+            "BEGIN SELECT raise(FAIL, 'no such table: x'); END"
         )
     clock.now += 71
     report = store.sweep(SweepBudget())

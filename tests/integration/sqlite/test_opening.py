@@ -221,7 +221,7 @@ def test_a_user_with_read_only_rights_reads_and_watches_and_is_refused_to_append
     put(store, "t", b"1", b"2")
     if not writer_is_there:
         store.close()
-    before = sorted(os.listdir(shared_folder))
+    before = sorted(shared_folder.iterdir())
     said = run_without_rights(f"""
         store = SqliteStore(Location({str(path)!r}))
         bounds = store.bounds("t")
@@ -237,7 +237,7 @@ def test_a_user_with_read_only_rights_reads_and_watches_and_is_refused_to_append
     assert said[1] == "Changes(topics=frozenset(), anything=False)"
     assert said[2].startswith("AppendRefused StoreUnusableError")
     assert "rights" in said[2]
-    assert sorted(os.listdir(shared_folder)) == before
+    assert sorted(shared_folder.iterdir()) == before
     store.close()
 
 
@@ -259,7 +259,7 @@ def test_side_files_have_the_rights_of_the_database(open_store: OpenStore, path:
     path.chmod(0o660)
     put(open_store(), "t", b"x")
     for side in ("-gate", "-wal", "-shm"):
-        assert stat.S_IMODE(os.stat(f"{path}{side}").st_mode) == 0o660
+        assert stat.S_IMODE(Path(f"{path}{side}").stat().st_mode) == 0o660
 
 
 @pytest.fixture

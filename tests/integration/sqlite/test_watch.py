@@ -1,6 +1,5 @@
 """Hints: who is woken, by what, and what is found without."""
 
-import os
 import sqlite3
 import threading
 import time
@@ -18,6 +17,11 @@ from tailrace.options import Retention
 from tailrace.spi import Changes, Entry
 
 NOTHING = Changes()
+
+
+def open_descriptors() -> set[str]:
+    """Return the numbers that this process has open."""
+    return {entry.name for entry in Path("/proc/self/fd").iterdir()}
 
 
 def test_an_append_of_another_process_names_its_topic(store: SqliteStore, path: Path) -> None:
@@ -126,7 +130,7 @@ def test_interrupt_ends_a_wait_or_the_next_one(store: SqliteStore) -> None:
 def test_closing_the_store_ends_a_wait_and_releases_every_descriptor(store: SqliteStore, open_store: OpenStore) -> None:
     # While one connection to a file is open, SQLite keeps the descriptors of closed ones, and uses them again.
     store.close()
-    before = set(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     other = open_store()
     listeners = [other.watch() for _ in range(3)]
     put(other, "t", b"x")
@@ -137,7 +141,7 @@ def test_closing_the_store_ends_a_wait_and_releases_every_descriptor(store: Sqli
     assert not thread.is_alive()
     with pytest.raises(DurableStreamUnavailableError):
         listeners[1].wait(0)
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
 
 
 def test_reading_and_watching_leave_no_mark(store: SqliteStore, path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from tailrace.backends.sqlite import bell
@@ -208,7 +209,7 @@ def _open(location: Location) -> int:
     fd = os.open(location.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     # Whoever may write the database must be able to lock it, also when root came first.
     with contextlib.suppress(FileNotFoundError):
-        database, mine = os.stat(location.path), os.fstat(fd)
+        database, mine = Path(location.path).stat(), os.fstat(fd)
         if mine.st_uid == os.geteuid() and mine.st_mode & 0o777 != database.st_mode & 0o777:
             os.fchmod(fd, database.st_mode & 0o777)
         if os.geteuid() == 0 and (mine.st_uid, mine.st_gid) != (database.st_uid, database.st_gid):
