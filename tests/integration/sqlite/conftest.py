@@ -1,16 +1,15 @@
 """Opening stores on a file of the test's own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.sqlite.steps import OpenStore
 
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.backends.sqlite.location import Location
 from tailrace.options import StoreOptions
-
-OpenStore = Callable[..., SqliteStore]
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def open_store(path: Path) -> Iterator[OpenStore]:
     """Open another handle on the test's file, as another process would; all are closed at the end."""
     opened: list[SqliteStore] = []
 
-    def opener(**options: Any) -> SqliteStore:  # noqa: ANN401 - passed on to StoreOptions
+    def opener(**options: Any) -> SqliteStore:
         opened.append(SqliteStore(Location(str(path)), StoreOptions(**options)))
         return opened[-1]
 

@@ -106,9 +106,9 @@ def follow(path: str, topic: str) -> None:
     while True:
         (page,) = store.read([ReadRequest(topic, after, 512, 2**20)])
         assert isinstance(page, Page), page
-        for record in page.records:
-            say(record.payload.decode())
-            if record.payload == b"end":
+        for _, _, payload in page.records:
+            say(payload.decode())
+            if payload == b"end":
                 return
         after = page.end
         if not page.more:

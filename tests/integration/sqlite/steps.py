@@ -1,7 +1,15 @@
 """What tests do with a store, in one word each."""
 
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.spi import Appended, AppendOutcome, Boundary, Bounds, Entry, Page, Place, ReadOutcome, ReadRequest
+
+OpenStore = Callable[..., SqliteStore]
+"""The fixture ``open_store``."""
 
 
 def put(store: SqliteStore, topic: str, *payloads: bytes) -> Boundary:
@@ -29,7 +37,7 @@ def payloads(store: SqliteStore, topic: str, after: Place) -> list[bytes]:
     while True:
         page = look(store, topic, after)
         assert isinstance(page, Page), page
-        found += [record.payload for record in page.records]
+        found += [payload for _, _, payload in page.records]
         if not page.more:
             return found
         after = page.end
@@ -40,3 +48,14 @@ def beginning(store: SqliteStore, topic: str) -> Boundary:
     bounds = store.bounds(topic)
     assert isinstance(bounds, Bounds)
     return bounds.beginning
+
+
+@contextmanager
+def other_program(path: Path) -> Iterator[sqlite3.Connection]:
+    """Use the file as a program that is not ours would; commits at the end."""
+    connection = sqlite3.connect(path)
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()

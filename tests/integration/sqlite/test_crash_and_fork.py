@@ -7,9 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from processes import go, lines, start
-from steps import beginning, payloads, put
+from tests.integration.sqlite.processes import go, lines, start
+from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put
 
 from tailrace.backends.sqlite import SqliteStore
 

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from processes import go, lines, start
-from steps import beginning, payloads, put, try_put
+from tests.integration.sqlite.processes import go, lines, start
+from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put, try_put
 
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.errors import DurableStreamUnavailableError
@@ -52,7 +51,7 @@ def test_a_dead_process_releases_the_gate_and_leaves_nothing_of_its_transaction(
     assert holder.stdout is not None
     holder.stdout.readline()
     holder.kill()
-    holder.wait()
+    lines(holder)
     put(store, "t", b"x")
 
 

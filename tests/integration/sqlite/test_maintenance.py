@@ -1,12 +1,10 @@
 """Operations: listing, trimming, deleting, sweeping."""
 
-import sqlite3
 import time
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from steps import beginning, look, payloads, put
+from tests.integration.sqlite.steps import OpenStore, beginning, look, other_program, payloads, put
 
 from tailrace.backends.sqlite import SqliteStore, reading
 from tailrace.options import Retention
@@ -31,7 +29,7 @@ class Clock:
 
 def count(path: Path, table: str) -> int:
     """Count rows as another program would."""
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
@@ -97,7 +95,7 @@ def test_a_deleted_topic_is_gone_at_once_and_whole(store: SqliteStore, path: Pat
 
 def test_what_a_delete_left_when_it_died_is_reclaimed_by_a_sweep_and_never_read(store: SqliteStore, path: Path) -> None:
     put(store, "t", *[b"old"] * 1200)
-    with sqlite3.connect(path) as died_after_its_first_transaction:
+    with other_program(path) as died_after_its_first_transaction:
         died_after_its_first_transaction.execute("INSERT INTO remains SELECT id FROM topics")
         died_after_its_first_transaction.execute("DELETE FROM topics")
     put(store, "t", b"new")
@@ -151,7 +149,7 @@ def test_a_topic_that_fails_is_passed_and_told(open_store: OpenStore, clock: Clo
     store = open_store(retention=Retention(max_age=60))
     put(store, "fails", b"x")
     put(store, "works", b"x")
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         connection.execute(
             "CREATE TRIGGER fails BEFORE DELETE ON records WHEN old.topic_id = 1 "
             "BEGIN SELECT raise(FAIL, 'no such table: x'); END"
@@ -195,4 +193,4 @@ def test_a_reader_at_the_horizon_goes_on_while_the_topic_is_swept(open_store: Op
     put(store, "t", b"y")
     page = look(store, "t", end)
     assert isinstance(page, Page)
-    assert [record.payload for record in page.records] == [b"y"]
+    assert [payload for _, _, payload in page.records] == [b"y"]

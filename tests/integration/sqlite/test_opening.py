@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -12,9 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from processes import go, lines, start
-from steps import beginning, look, payloads, put, try_put
+from tests.integration.sqlite.processes import go, lines, start
+from tests.integration.sqlite.steps import OpenStore, beginning, look, other_program, payloads, put, try_put
 
 from tailrace.backends.sqlite import SqliteStore, schema
 from tailrace.backends.sqlite import open_store as open_url
@@ -126,7 +124,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> Non
 
 
 def test_a_database_of_another_application_is_refused_and_left_alone(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     before = path.read_bytes()
     with pytest.raises(StoreUnusableError, match="another application"):
@@ -136,7 +134,7 @@ def test_a_database_of_another_application_is_refused_and_left_alone(path: Path)
 
 def test_a_file_of_a_newer_release_is_refused(open_store: OpenStore, path: Path) -> None:
     open_store().close()
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         connection.execute("PRAGMA user_version = 999")
     with pytest.raises(StoreUnusableError, match=r"newer release \(schema 999, this one knows 1\): upgrade"):
         open_store()
@@ -153,7 +151,7 @@ def test_migrations_that_are_missing_are_applied_and_records_kept(
     monkeypatch.setattr(schema, "migrations", lambda: more)
     store = open_store()
     assert payloads(store, "t", place) == [b"x"]
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         assert connection.execute("SELECT x FROM second").fetchall() == [(7,)]
         assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
@@ -166,7 +164,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     monkeypatch.setattr(schema, "migrations", lambda: more)
     with pytest.raises(StoreUnusableError):
         open_store()
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'second'").fetchone() == (0,)
 
@@ -225,7 +223,7 @@ def test_a_user_with_read_only_rights_reads_and_watches_and_is_refused_to_append
     said = run_without_rights(f"""
         store = SqliteStore(Location({str(path)!r}))
         bounds = store.bounds("t")
-        print(store.read([ReadRequest("t", bounds.beginning, 10, 100)])[0].records[1].payload)
+        print(store.read([ReadRequest("t", bounds.beginning, 10, 100)])[0].records[1][2])
         watch = store.watch()
         watch.follow(["t"], [])
         print(watch.wait(0))

@@ -1,12 +1,10 @@
 """Places hold, or are told to be lost, exactly."""
 
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from steps import beginning, look, payloads, put, try_put
+from tests.integration.sqlite.steps import OpenStore, beginning, look, other_program, payloads, put, try_put
 
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.errors import TopicSealedError
@@ -45,8 +43,8 @@ def test_an_unborn_place_survives_the_end_of_the_grave_that_it_knew(store: Sqlit
     put(store, "t", b"gone")
     store.delete("t")
     place = store.bounds("t")
-    with sqlite3.connect(path) as other_program:
-        other_program.execute("DELETE FROM tombstones")
+    with other_program(path) as theirs:
+        theirs.execute("DELETE FROM tombstones")
     assert isinstance(look(store, "t", place), Page)
 
 
@@ -119,7 +117,7 @@ def test_a_page_ends_before_the_bytes_run_over_but_never_without_a_record(store:
     while len(got) < len(sizes):
         page = look(store, "t", after, max_bytes=max_bytes)
         assert isinstance(page, Page)
-        found = [len(record.payload) for record in page.records]
+        found = [len(payload) for _, _, payload in page.records]
         assert found
         assert sum(found) <= max_bytes or len(found) == 1
         rest = sizes[len(got) + len(found) :]
@@ -149,7 +147,7 @@ def test_a_sealed_topic_refuses_its_own_entries_only(store: SqliteStore) -> None
     page = look(store, "sealed", beginning(store, "sealed"))
     assert isinstance(page, Page)
     assert page.seal == Seal("why")
-    assert [record.payload for record in page.records] == [b"kept"]
+    assert [payload for _, _, payload in page.records] == [b"kept"]
 
 
 def test_sealing_creates_a_topic_and_retention_does_not_undo_it(open_store: OpenStore) -> None:

@@ -1,14 +1,12 @@
 """Hints: who is woken, by what, and what is found without."""
 
-import sqlite3
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from conftest import OpenStore
-from processes import go, lines, start
-from steps import put
+from tests.integration.sqlite.processes import go, lines, start
+from tests.integration.sqlite.steps import OpenStore, other_program, put
 
 from tailrace.backends.sqlite import SqliteStore, watch
 from tailrace.backends.sqlite.bell import AT_ONCE, SLOTS
@@ -81,7 +79,7 @@ def test_a_commit_that_rang_no_bell_is_found_by_the_slow_look(
     put(store, "t", b"x")
     listener = store.watch()
     listener.follow(["t"], [])
-    with sqlite3.connect(path) as program_that_is_not_ours:
+    with other_program(path) as program_that_is_not_ours:
         program_that_is_not_ours.execute("UPDATE topics SET sealed = 1")
     assert listener.wait(10.0).anything
     assert listener.wait(0.2) == NOTHING
@@ -147,7 +145,7 @@ def test_closing_the_store_ends_a_wait_and_releases_every_descriptor(store: Sqli
 def test_reading_and_watching_leave_no_mark(store: SqliteStore, path: Path) -> None:
     put(store, "t", b"x")
     folder = sorted(path.parent.iterdir())
-    with sqlite3.connect(path) as connection:
+    with other_program(path) as connection:
         before = list(connection.iterdump())
         listener = store.watch()
         listener.follow(["t", "missing"], [])

@@ -159,7 +159,7 @@ class Connections:
     def _identity(self) -> tuple[int, ...]:
         path = self._location.path
         try:
-            status = os.stat(path)  # noqa: PTH116 - half the price of Path.stat, at every call
+            status = os.stat(path)
         except FileNotFoundError as exc:
             raise DurableStreamUnavailableError(f"{path} is missing: was it moved or removed?") from exc
         if self._read_only is None:

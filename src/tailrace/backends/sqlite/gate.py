@@ -88,8 +88,7 @@ class Gate:
             return self._wait_for(Job(work), deadline)
         finally:
             # An interrupt may come at any call, also right after the turn was taken; this lock knows whose it is.
-            with contextlib.suppress(RuntimeError):
-                self._end_turn()
+            self._end_turn()
 
     def ring(self, moved: Collection[str]) -> None:
         """Tell everybody which topics were changed. Only inside ``run``, after the commit."""
@@ -118,7 +117,10 @@ class Gate:
             os.close(fd)
 
     def _end_turn(self) -> None:
-        self._turn.release()
+        try:
+            self._turn.release()
+        except RuntimeError:
+            return
         if self._closed:
             self._dispose()
 
