@@ -101,6 +101,7 @@ def test_s14_for_half_a_minute(store: SqliteStore, path: Path) -> None:
     crowd(store, path, 3000)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_no_connection_is_open_across_a_fork(open_store: OpenStore) -> None:
     # The child looks: what its parent had open was closed before there was a child.
     store = open_store()
@@ -124,6 +125,7 @@ def test_no_connection_is_open_across_a_fork(open_store: OpenStore) -> None:
     assert listener.wait(5.0).topics == {"t"}
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_store: OpenStore) -> None:
     store = open_store()
     put(store, "t", b"x")
