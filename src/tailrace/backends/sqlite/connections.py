@@ -12,11 +12,14 @@ import ctypes
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
+from tailrace.backends.sqlite.errors import busy
 from tailrace.backends.sqlite.location import Location
-from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer
+from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer, writable
 from tailrace.errors import DurableStreamUnavailableError
 
 T = TypeVar("T")
@@ -24,6 +27,9 @@ Kind: TypeAlias = Literal["writer", "reader", "keeper"]
 
 FORK_SECONDS = 5.0
 """How long a fork waits for calls in other threads to end, so that the child inherits no connection."""
+
+OPEN_SECONDS = 5.0
+"""How long opening waits for a file that another program keeps locked."""
 
 # Closed in this order. More are opened when that many threads read at once, and closed afterwards.
 _KEPT: dict[Kind, int] = {"writer": 1, "reader": 4, "keeper": 1}
@@ -43,9 +49,10 @@ class Connections:
         self._changed = threading.Condition(self._lock)
         self._idle: dict[Kind, list[sqlite3.Connection]] = {kind: [] for kind in _KEPT}
         self._lent: dict[sqlite3.Connection, int] = {}
-        self._file: tuple[int, int] | None = None
+        self._file: tuple[int, ...] | None = None
+        self._read_only: bool | None = None
         self._epoch = 0
-        self._frozen = False
+        self._forks = 0
         self._closed = False
 
     @property
@@ -71,14 +78,14 @@ class Connections:
     def freeze(self) -> None:
         """Close everything before a fork, and lend nothing until ``thaw``."""
         with self._lock:
-            self._frozen = True
+            self._forks += 1
             self._changed.wait_for(lambda: not self._lent, FORK_SECONDS)
             self._retire()
 
     def thaw(self) -> None:
         """Go on after a fork, in the parent."""
         with self._lock:
-            self._frozen = False
+            self._forks -= 1
             self._changed.notify_all()
 
     def disown(self) -> None:
@@ -97,9 +104,9 @@ class Connections:
             self._changed.notify_all()
 
     def _lend(self, kind: Kind) -> sqlite3.Connection:
-        file = _identity(self._location)
+        file = self._identity()
         with self._lock:
-            while self._frozen:
+            while self._forks:
                 self._changed.wait()
             if self._closed:
                 raise DurableStreamUnavailableError("the store is closed")
@@ -115,17 +122,28 @@ class Connections:
         return self._open(kind)
 
     def _open(self, kind: Kind) -> sqlite3.Connection:
-        connection = _OPEN[kind](self._location)
+        connection = self._opened(kind)
         with self._lock:
             self._lent[connection] = self._epoch
             keeper_missing = kind != "keeper" and not self._idle["keeper"]
         if keeper_missing:
             try:
-                self._take_back("keeper", open_keeper(self._location), keep=True)
+                self._take_back("keeper", self._opened("keeper"), keep=True)
             except BaseException:
                 self._take_back(kind, connection, keep=False)
                 raise
         return connection
+
+    def _opened(self, kind: Kind) -> sqlite3.Connection:
+        # A file that another process is just making, or recovering after a crash, is locked for a moment.
+        deadline = time.monotonic() + OPEN_SECONDS
+        while True:
+            try:
+                return _OPEN[kind](self._location)
+            except sqlite3.OperationalError as exc:
+                if not busy(exc) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.002)
 
     def _take_back(self, kind: Kind, connection: sqlite3.Connection, keep: bool) -> None:
         with self._lock:
@@ -133,10 +151,23 @@ class Connections:
             keep = keep and epoch == self._epoch and not self._closed and len(self._idle[kind]) < _KEPT[kind]
             if keep:
                 self._idle[kind].append(connection)
-            if self._frozen:
+            if self._forks:
                 self._changed.notify_all()
         if not keep:
             close_quietly(connection)
+
+    def _identity(self) -> tuple[int, ...]:
+        path = self._location.path
+        try:
+            status = os.stat(path)
+        except FileNotFoundError as exc:
+            raise DurableStreamUnavailableError(f"{path} is missing: was it moved or removed?") from exc
+        if self._read_only is None:
+            self._read_only = not writable(self._location)
+        if self._read_only:
+            # Without a log the file was taken for one that never changes. It has begun to, if one of these has.
+            return status.st_dev, status.st_ino, status.st_mtime_ns, Path(f"{path}-wal").exists()
+        return status.st_dev, status.st_ino
 
     def _retire(self) -> None:
         self._epoch += 1
@@ -147,11 +178,3 @@ class Connections:
     def _version(self, keeper: sqlite3.Connection) -> tuple[int, int]:
         ((version,),) = keeper.execute("PRAGMA data_version")
         return self._epoch, int(version)
-
-
-def _identity(location: Location) -> tuple[int, int]:
-    try:
-        status = os.stat(location.path)
-    except FileNotFoundError as exc:
-        raise DurableStreamUnavailableError(f"{location.path} is missing: was it moved or removed?") from exc
-    return status.st_dev, status.st_ino

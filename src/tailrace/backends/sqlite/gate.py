@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from tailrace.backends.sqlite import bell
@@ -21,6 +22,7 @@ T = TypeVar("T")
 _LOOK_EVERY = 1.0
 _POLITE_NS = 50_000_000
 
+_BUSY_HERE = "other threads of this process kept the store busy: nothing was stored"
 _BUSY = "another process kept the store busy: nothing was stored"
 
 
@@ -47,7 +49,7 @@ class Gate:
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._state = threading.Lock()
         self._fd: int | None = None
         self._job: Job[object] | None = None
@@ -68,9 +70,9 @@ class Gate:
             DurableStreamUnavailableError: Somebody else held the lock until the deadline (``maybe_stored`` is
                 false), or ``work`` had begun and was not finished by then (``maybe_stored`` is true).
         """
-        if not self._turn.acquire(blocking=False) and not self._turn.acquire(timeout=_left(deadline)):
-            raise DurableStreamUnavailableError("other threads of this process kept the store busy: nothing was stored")
         try:
+            if not self._turn.acquire(blocking=False) and not self._turn.acquire(timeout=_left(deadline)):
+                raise DurableStreamUnavailableError(_BUSY_HERE)
             # While our thread waits for the lock nobody here may try for it: a file that is locked already is
             # locked again at no cost, and both would believe to be alone.
             if not self._blocked:
@@ -85,7 +87,8 @@ class Gate:
                 raise DurableStreamUnavailableError(_BUSY)
             return self._wait_for(Job(work), deadline)
         finally:
-            self._turn.release()
+            # An interrupt may come at any call, also right after the turn was taken; this lock knows whose it is.
+            self._end_turn()
 
     def ring(self, moved: Collection[str]) -> None:
         """Tell everybody which topics were changed. Only inside ``run``, after the commit."""
@@ -100,23 +103,33 @@ class Gate:
                 self._file()
 
     def close(self) -> None:
-        """Let go of the side file. Idempotent, never raises; unblocks nobody who is inside."""
+        """Let go of the side file, now or when whoever is inside leaves. Idempotent, never raises."""
         self._closed = True
         with self._state:
             if self._wanted is not None:
                 self._wanted.release()
-        if self._turn.acquire(blocking=False):
-            try:
-                if not self._blocked:
-                    self.disown()
-            finally:
-                self._turn.release()
+        self._dispose()
 
     def disown(self) -> None:
         """Close the side file, and nothing else: in a child, its parent's lock must not live on in it."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
+
+    def _end_turn(self) -> None:
+        try:
+            self._turn.release()
+        except RuntimeError:
+            return
+        if self._closed:
+            self._dispose()
+
+    def _dispose(self) -> None:
+        # Whoever has the turn may be using the file, and ends here as well. Nobody who gets it later will.
+        if self._turn.acquire(blocking=False):
+            if not self._blocked:
+                self.disown()
+            self._turn.release()
 
     def _wait_for(self, job: Job[T], deadline: float) -> T:
         # An flock can not be given a time limit, so a thread waits for it, and the caller for the thread.
@@ -153,6 +166,7 @@ class Gate:
             while more:
                 more = self._serve_one()
             if self._closed:
+                self._dispose()
                 return
 
     def _serve_one(self) -> bool:
@@ -197,7 +211,7 @@ def _open(location: Location) -> int:
     fd = os.open(location.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     # Whoever may write the database must be able to lock it, also when root came first.
     with contextlib.suppress(FileNotFoundError):
-        database, mine = os.stat(location.path), os.fstat(fd)
+        database, mine = Path(location.path).stat(), os.fstat(fd)
         if mine.st_uid == os.geteuid() and mine.st_mode & 0o777 != database.st_mode & 0o777:
             os.fchmod(fd, database.st_mode & 0o777)
         if os.geteuid() == 0 and (mine.st_uid, mine.st_gid) != (database.st_uid, database.st_gid):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+from pathlib import Path
 
 from tailrace.backends.sqlite import schema
 from tailrace.backends.sqlite.location import Location
@@ -24,11 +25,11 @@ def find(location: Location, create: bool) -> None:
         StoreUnusableError: There can be none, or it may not be made.
     """
     path = location.path
-    if os.path.isdir(path):
+    if Path(path).is_dir():
         raise StoreUnusableError(f"{path} is a directory, not a database file")
-    if not os.path.isdir(location.folder):
+    if not Path(location.folder).is_dir():
         raise StoreUnusableError(f"{path} can not be opened: its directory does not exist")
-    if not os.path.exists(path):
+    if not Path(path).exists():
         if not create:
             raise StoreUnusableError(f"{path} does not exist, and creating it was not allowed (create=False)")
         with contextlib.suppress(FileExistsError):
@@ -99,7 +100,7 @@ def _checked(connection: sqlite3.Connection, location: Location) -> sqlite3.Conn
 def _read_only_mode(location: Location) -> str:
     # A copy without its log, in a place where none can be made (a read-only medium), can not change either:
     # SQLite opens it only when told so.
-    if os.path.exists(f"{location.path}-wal") or os.access(location.folder, os.W_OK):
+    if Path(f"{location.path}-wal").exists() or os.access(location.folder, os.W_OK):
         return "ro"
     return "ro&immutable=1"
 

@@ -186,14 +186,16 @@ def _begin(writer: sqlite3.Connection, deadline: float) -> None:
 
 def _rolled_back(writer: sqlite3.Connection, exc: sqlite3.Error) -> bool:
     """Whether a commit that failed is certain to have stored nothing."""
-    # A failed write or fsync may leave the whole commit in the log: the next start would find it there.
-    if primary_code(exc) == sqlite3.SQLITE_IOERR or not writer.in_transaction:
+    # Of these, SQLite says so, and may have rolled back by itself. After any other (a sync that failed, say) the whole
+    # commit may be in the log, where the next start would find it.
+    if primary_code(exc) not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
         return False
     try:
-        writer.execute("ROLLBACK")
+        if writer.in_transaction:
+            writer.execute("ROLLBACK")
     except sqlite3.Error:
         return False
-    return not writer.in_transaction
+    return True
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

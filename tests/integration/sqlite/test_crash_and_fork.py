@@ -1,0 +1,150 @@
+"""Processes that die, multiply and crowd: nothing acknowledged is lost, nothing is stored twice, one order for all."""
+
+import os
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.integration.sqlite.processes import go, lines, start
+from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put
+
+from tailrace.backends.sqlite import SqliteStore
+
+
+def acknowledged(printed: list[str]) -> list[bytes]:
+    """Return the payloads of the lines that say so."""
+    assert all(line.startswith("ok ") for line in printed), [line for line in printed if not line.startswith("ok ")][:3]
+    return [line.split()[1].encode() for line in printed]
+
+
+def crash_rounds(open_store: OpenStore, path: Path, rounds: int) -> None:
+    """Kill an appending process again and again under the eyes of two readers."""
+    store = open_store()
+    readers = [start("follow", path, "t") for _ in range(2)]
+    go(*readers)
+    seen = [collect(reader) for reader in readers]
+    known: list[bytes] = []
+    for number in range(rounds):
+        writer = start("append", path, "t", f"round{number}", 4, 0)
+        printed = collect(writer)
+        go(writer)
+        while len(printed.lines) < 20 + random.randrange(40):
+            time.sleep(0.001)
+        writer.kill()
+        writer.wait()
+        known += acknowledged(printed.finish())
+    put(store, "t", b"end")
+    orders = [reader.finish() for reader in seen]
+    stored = [payload.decode() for payload in payloads(store, "t", beginning(store, "t"))]
+    assert orders == [stored, stored]
+    assert len(stored) == len(set(stored))
+    assert {payload.decode() for payload in known} <= set(stored)
+
+
+class collect:  # noqa: N801 - reads as a verb
+    """The lines of a process, as they come."""
+
+    def __init__(self, process) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        self.lines: list[str] = []
+        self._process = process
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def finish(self) -> list[str]:
+        """Wait for the end."""
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        return self.lines
+
+
+def test_a_killed_process_loses_no_acknowledged_record(open_store: OpenStore, path: Path) -> None:
+    crash_rounds(open_store, path, 3)
+
+
+@pytest.mark.long
+def test_twenty_killed_processes_lose_no_acknowledged_record(open_store: OpenStore, path: Path) -> None:
+    crash_rounds(open_store, path, 20)
+
+
+def crowd(store: SqliteStore, path: Path, count: int) -> None:
+    """Two processes and the child of one append from four threads each, under a sweeper."""
+    place = store.bounds("t")
+    sweeper = start("sweep", path)
+    crowded = [start("append", path, "t", "other", 4, count), start("fork_and_append", path, "t", count)]
+    go(sweeper, *crowded)
+    other, forked = (lines(process) for process in crowded)
+    assert forked.pop() == "child 0"
+    go(sweeper)
+    assert lines(sweeper) == []
+    known = acknowledged(other) + acknowledged(forked)
+    stored = payloads(store, "t", place)
+    assert len(stored) == 12 * count + 1
+    assert sorted(stored) == sorted(known)
+    assert beginning(store, "t").position == 0
+
+
+def test_s14_processes_threads_a_sweeper_and_a_fork_share_a_file(store: SqliteStore, path: Path) -> None:
+    crowd(store, path, 40)
+
+
+@pytest.mark.long
+def test_s14_for_half_a_minute(store: SqliteStore, path: Path) -> None:
+    crowd(store, path, 3000)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_no_connection_is_open_across_a_fork(open_store: OpenStore) -> None:
+    # The child looks: what its parent had open was closed before there was a child.
+    store = open_store()
+    listener = store.watch()
+    put(store, "t", b"before")
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            names = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+            inherited = [name for name in names if "events.db" in name or "inotify" in name]
+            put(store, "t", b"child")
+            status = 2 if inherited else 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    listener.follow(["t"], [])
+    put(store, "t", b"after")
+    assert payloads(store, "t", beginning(store, "t")) == [b"before", b"child", b"after"]
+    assert listener.wait(5.0).topics == {"t"}
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_store: OpenStore) -> None:
+    store = open_store()
+    put(store, "t", b"x")
+    inside, leave = threading.Event(), threading.Event()
+    results: list[object] = []
+
+    def slow(connection: object) -> str:
+        inside.set()
+        assert leave.wait(10)
+        return "read"
+
+    reader = threading.Thread(target=lambda: results.append(store._session().read(slow)))
+    reader.start()
+    assert inside.wait(10)
+    threading.Timer(0.1, leave.set).start()
+    child = os.fork()
+    if not child:
+        os._exit(0 if leave.is_set() else 1)
+    _, status = os.waitpid(child, 0)
+    reader.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert results == ["read"]
