@@ -15,7 +15,7 @@ from tailrace.backends.sqlite import reading, writing
 from tailrace.backends.sqlite.errors import primary_code
 from tailrace.backends.sqlite.location import Location, locate
 from tailrace.backends.sqlite.maintenance import SqliteMaintenance
-from tailrace.backends.sqlite.session import Session, survive_forks
+from tailrace.backends.sqlite.session import Session
 from tailrace.backends.sqlite.sweep import Sweeper
 from tailrace.backends.sqlite.watch import SqliteWatch
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
@@ -57,7 +57,6 @@ class SqliteStore(SqliteMaintenance, Backend):
         self._closed = False
         self._sessions: dict[int, Session] = {}
         self._sweeper = Sweeper(self._session, self._options)
-        survive_forks()
         try:
             self._session().open(create=self._options.create, timeout=self._options.append_timeout)
         except BaseException:

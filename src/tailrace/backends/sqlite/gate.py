@@ -4,16 +4,14 @@ SQLite's own lock is polled with growing pauses, which starves a process for sec
 It is an ``flock`` on a side file, and ends with the process that holds it, however that ends.
 """
 
-import contextlib
-import fcntl
 import os
 import threading
 import time
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Generic, TypeVar
 
 from tailrace.backends.sqlite import bell
+from tailrace.backends.sqlite.gatefile import lock, open_file, try_lock, unlock
 from tailrace.backends.sqlite.location import Location
 from tailrace.errors import DurableStreamUnavailableError
 
@@ -78,11 +76,11 @@ class Gate:
             if not self._blocked:
                 fd = self._file()
                 try:
-                    if _try_lock(fd, self._polite):
+                    if try_lock(fd, self._polite):
                         return work()
                 finally:
                     # Also when an interrupt came between taking the lock and knowing it; it harms nobody otherwise.
-                    fcntl.flock(fd, fcntl.LOCK_UN)
+                    unlock(fd)
             if not _left(deadline):
                 raise DurableStreamUnavailableError(_BUSY)
             return self._wait_for(Job(work), deadline)
@@ -172,7 +170,7 @@ class Gate:
     def _serve_one(self) -> bool:
         fd = self._fd
         assert fd is not None
-        _lock(fd)
+        lock(fd)
         with self._state:
             job, self._job = self._job, None
             if job is not None:
@@ -181,7 +179,7 @@ class Gate:
             if job is not None:
                 job.run()
         finally:
-            fcntl.flock(fd, fcntl.LOCK_UN)
+            unlock(fd)
             with self._state:
                 self._blocked = more = self._job is not None
             if job is not None:
@@ -199,48 +197,9 @@ class Gate:
             if os.fstat(self._fd).st_nlink == 0:
                 self.disown()
         if self._fd is None:
-            self._fd = _open(self._location)
+            self._fd = open_file(self._location)
         return self._fd
 
 
 def _left(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())
-
-
-def _open(location: Location) -> int:
-    fd = os.open(location.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    # Whoever may write the database must be able to lock it, also when root came first.
-    with contextlib.suppress(FileNotFoundError):
-        database, mine = Path(location.path).stat(), os.fstat(fd)
-        if mine.st_uid == os.geteuid() and mine.st_mode & 0o777 != database.st_mode & 0o777:
-            os.fchmod(fd, database.st_mode & 0o777)
-        if os.geteuid() == 0 and (mine.st_uid, mine.st_gid) != (database.st_uid, database.st_gid):
-            os.fchown(fd, database.st_uid, database.st_gid)
-    return fd
-
-
-# An flock alone wakes all who wait and lets the first to run have it, which is mostly the last holder. So there is a
-# second lock in the file, the right to be next: who waits for the gate holds it meanwhile, and leaves a wish. Who let
-# go of the gate and reads of the wish asks for that right first, and so can not slip in again before the other.
-
-
-def _try_lock(fd: int, polite: bool) -> bool:
-    try:
-        if polite:
-            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    finally:
-        if polite:
-            fcntl.lockf(fd, fcntl.LOCK_UN, 1)
-    return True
-
-
-def _lock(fd: int) -> None:
-    fcntl.lockf(fd, fcntl.LOCK_EX, 1)
-    try:
-        bell.wish(fd)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    finally:
-        fcntl.lockf(fd, fcntl.LOCK_UN, 1)

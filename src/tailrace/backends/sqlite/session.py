@@ -4,7 +4,6 @@ Everything that touches the file goes through ``read`` and ``write`` here, which
 """
 
 import contextlib
-import os
 import sqlite3
 import time
 import weakref
@@ -15,6 +14,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from tailrace.backends.sqlite import opening
 from tailrace.backends.sqlite.connections import Connections
 from tailrace.backends.sqlite.errors import Mapped, busy, explain, primary_code
+from tailrace.backends.sqlite.forking import close_around_forks
 from tailrace.backends.sqlite.gate import Gate
 from tailrace.backends.sqlite.location import Location
 from tailrace.errors import DurableStreamUnavailableError
@@ -57,7 +57,7 @@ class Session:
         self.connections = Connections(location)
         self.watches: weakref.WeakSet[Disowned] = weakref.WeakSet()
         self.mapped = Mapped(location.path)
-        _sessions.add(self)
+        close_around_forks(self)
 
     def open(self, *, create: bool, timeout: float) -> None:
         """Find out that the store can be used, and make or migrate it if need be and allowed.
@@ -118,6 +118,14 @@ class Session:
         self._empty_log()
         self.connections.close()
         self.gate.close()
+
+    def before_fork(self) -> None:
+        """Close what a child must not inherit; wait for calls in other threads to end."""
+        self.connections.freeze()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self.connections.thaw()
 
     def disown(self) -> None:
         """In a child: leave what the parent opened alone."""
@@ -196,31 +204,3 @@ def _rolled_back(writer: sqlite3.Connection, exc: sqlite3.Error) -> bool:
     except sqlite3.Error:
         return False
     return True
-
-
-_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-_hooked = False
-
-
-def survive_forks() -> None:
-    """Have every session closed around forks of this process. Called when a store is opened; once is enough."""
-    global _hooked
-    if not _hooked:
-        _hooked = True
-        os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
-
-
-def _before_fork() -> None:
-    for session in tuple(_sessions):
-        session.connections.freeze()
-
-
-def _after_in_parent() -> None:
-    for session in tuple(_sessions):
-        session.connections.thaw()
-
-
-def _after_in_child() -> None:
-    for session in tuple(_sessions):
-        session.disown()
-        _sessions.discard(session)
