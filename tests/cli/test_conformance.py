@@ -55,7 +55,7 @@ def test_a_case_that_failed_fails_the_command(run: Command, report: Report) -> N
 
 
 def test_nothing_examined_is_not_called_good(run: Command, report: Report) -> None:
-    report.cases.clear()
+    del report.cases[0]
     run("conformance", "--store", "memory://", code=Code.CHECK_FAILED)
 
 

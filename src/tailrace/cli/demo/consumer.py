@@ -55,7 +55,7 @@ def consume(stage: Stage) -> None:
     """Put the text together from the topic's events, from the saved place until the seal."""
     place = Place.load(stage.place)
     log = DeliveryLog(stage.deliveries)
-    with stage.output.open("r+b" if stage.output.exists() else "w+b", buffering=0) as output:
+    with stage.output.open("r+b" if stage.output.exists() else "w+b") as output:
         if output.seek(0, os.SEEK_END) < place.length:
             sys.exit(f"{stage.output} is shorter than it was when its place was saved: somebody changed it")
         output.truncate(place.length)
@@ -86,6 +86,7 @@ def _follow(
             number, text = number_and_text(record.payload)
             log.delivered(number)
             output.write(text)
+            output.flush()
             place = Place(record.cursor, place.length + len(text), place.records + 1)
         if place is not saved and (
             record is CLOSED or time.monotonic() >= commit_at or place.records - saved.records >= COMMIT_RECORDS
