@@ -48,7 +48,7 @@ class Chunk:
         size = 0
         if isinstance(page.end, Boundary) and page.records:
             payloads = list(map(_payload, page.records))
-            records = records_of(payloads, codec.encoder(page.end.incarnation)(page.records))
+            records = records_of(payloads, codec.encode_all(page.end.incarnation, page.records))
             size = sum(map(len, payloads))
         return cls(start, page.end, records, size, page.more, page.seal, page.records)
 

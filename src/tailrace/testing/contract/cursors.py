@@ -26,10 +26,10 @@ NO_CURSORS: dict[str, object] = {
     "empty": "",
     "blank": " ",
     "5000-digits": "7" * 5000,
-    "zeros": "0" * 62,
-    "nul": "\0" * 62,
-    "surrogates": "\ud800" * 62,
-    "full-width-digits": "\uff11" * 62,
+    "zeros": "0" * 64,
+    "nul": "\0" * 64,
+    "surrogates": "\ud800" * 64,
+    "full-width-digits": "\uff11" * 64,
     "a-position": "0-0",
     "the-tail-of-redis": "$",
 }
@@ -111,8 +111,8 @@ class TestCursors:
 
     def test_a_cursor_of_a_later_release_is_refused(self, topic: Topic) -> None:
         for cursor in (*fill(topic, 1), topic.checkpoint()):
-            body = bytes([bytes.fromhex(cursor)[0] + 0x10]) + bytes.fromhex(cursor)[1:-4]
-            refused(topic, TopicCursor((body + crc32(body).to_bytes(4, "big")).hex()))
+            head = bytes([bytes.fromhex(cursor)[0] + 0x10]) + bytes.fromhex(cursor)[1:-7]
+            refused(topic, TopicCursor((head + crc32(head).to_bytes(4, "big")).hex() + cursor[-6:]))
 
     @pytest.mark.parametrize(
         ("incarnation", "position", "tag"),
