@@ -25,21 +25,20 @@ APPEND_TIMEOUT = 10.0
 )
 @pytest.mark.parametrize("fork", [False, True], ids=["two-processes", "one-of-them-forks"])
 def test_processes_threads_and_a_sweeper_on_one_store(
-    streams: Client, store: StoreUnderTest, name: str, seconds: float, fork: bool
+    streams: Client, store: StoreUnderTest, name: str, tmp_path: Path, seconds: float, fork: bool
 ) -> None:
     url = store.url()
     if url is None:
         not_run(f"{store.name} can not be shared by processes")
     topic, maintenance = streams.topic(name), streams.maintenance
     live = topic.subscribe_from_tail()
-    flooding = [
-        subprocess.Popen(
-            [sys.executable, str(FLOOD), name, str(seconds), "4", *(["fork"] if fork and not index else [])],
-            stdout=subprocess.PIPE,
-            env={**os.environ, STORE_VARIABLE: url},
-        )
-        for index in range(2)
-    ]
+    # Files and not pipes: a report is longer than a pipe holds, and is read only when everybody has ended.
+    outputs = [tmp_path / f"report{index}" for index in range(2)]
+    flooding = []
+    for index, output in enumerate(outputs):
+        command = [sys.executable, str(FLOOD), name, str(seconds), "4", *(["fork"] if fork and not index else [])]
+        with output.open("wb") as written:
+            flooding.append(subprocess.Popen(command, stdout=written, env={**os.environ, STORE_VARIABLE: url}))
     seen = []
     with live:
         while any(process.poll() is None for process in flooding):
@@ -47,7 +46,7 @@ def test_processes_threads_and_a_sweeper_on_one_store(
             answer = live.receive(timeout=0.05)
             if isinstance(answer, DurableStreamRecord):
                 seen.append(answer.payload)
-    reports = [json.loads(line) for process in flooding for line in process.communicate()[0].splitlines()]
+    reports = [json.loads(line) for output in outputs for line in output.read_bytes().splitlines()]
     assert len(reports) == (3 if fork else 2)
     assert [report["failed"] for report in reports] == [[]] * len(reports)
     assert max(report["slowest"] for report in reports) < APPEND_TIMEOUT
