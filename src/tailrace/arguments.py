@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from tailrace import limits
 from tailrace.errors import InvalidArgumentError, InvalidTopicNameError, InvalidTypeError
 
+FOREVER = limits.MAX_TIMEOUT
+"""Seconds for a wait without an end in sight."""
+
 
 def topic_name(name: object) -> str:
     """Return a topic name that every store can keep and compare byte for byte.

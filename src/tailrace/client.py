@@ -3,61 +3,32 @@
 from types import TracebackType
 from typing import Self
 
+from typing_extensions import Unpack
+
 from tailrace import arguments
 from tailrace.engine import Engine
 from tailrace.errors import InvalidArgumentError
-from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
-from tailrace.spi import Backend, Capabilities, Maintenance, open_store
+from tailrace.opening import ConnectOptions, open_backend
+from tailrace.options import EngineOptions
+from tailrace.spi import Backend, Capabilities, Maintenance
 from tailrace.topic import Topic
 
-_ENGINE = EngineOptions()
-_STORE = StoreOptions()
 
-
-def connect(
-    url: str,
-    *,
-    retention: Retention | None = None,
-    append_timeout: float = _ENGINE.append_timeout,
-    outage_budget: float = _ENGINE.outage_budget,
-    buffer_records: int = _ENGINE.buffer_records,
-    buffer_bytes: int = _ENGINE.buffer_bytes,
-    tombstone_for: float = _STORE.tombstone_for,
-    forget_after: float | None = _STORE.forget_after,
-    create: bool = _STORE.create,
-) -> "StreamClient":
+def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
     """Open a store. Blocks on it; starts no thread.
 
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
-        retention: How long records are kept; for ever by default.
-        append_timeout: Seconds that one append may take.
-        outage_budget: Seconds that subscriptions ride out a store that is away; 0 raises at once.
-        buffer_records: Undelivered records held per subscription.
-        buffer_bytes: Undelivered payload bytes held per subscription.
-        tombstone_for: Seconds that a deleted topic is remembered.
-        forget_after: Seconds after which a sweep forgets an emptied, idle topic; ``None`` never.
-        create: Whether a missing store may be created.
+        options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
+            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.
         StoreUnusableError: The store can not be used as it is; the message says what to do.
         DurableStreamUnavailableError: The store is away.
     """
-    store = StoreOptions(
-        retention=retention or Retention(),
-        append_timeout=append_timeout,
-        tombstone_for=tombstone_for,
-        forget_after=forget_after,
-        create=create,
-    )
-    engine = EngineOptions(
-        append_timeout=append_timeout,
-        outage_budget=outage_budget,
-        buffer_records=buffer_records,
-        buffer_bytes=buffer_bytes,
-    )
-    return StreamClient(open_store(parse_url(url), store), options=engine)
+    backend, engine_options = open_backend(url, options)
+    return StreamClient(backend, options=engine_options)
 
 
 class StreamClient:
@@ -116,5 +87,4 @@ class StreamClient:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._engine.closed else f"{self.stats()['subscriptions']} subscriptions"
-        return f"<StreamClient on {self.capabilities.store}: {state}>"
+        return f"<{self._engine.describe()}>"

@@ -84,6 +84,4 @@ class Subscription(DurableStreamSubscription):
         return self._reader.end
 
     def __repr__(self) -> str:
-        feed = self._reader.feed
-        waiting = len(self._ready) + feed.buffer.records
-        return f"<Subscription of {feed.topic!r}: {feed.state.name.lower()}, {waiting} buffered>"
+        return f"<{self._reader.describe()}>"

@@ -40,9 +40,12 @@ ARROWS = {
     # Facades find stores through the registry of the SPI, never by importing one.
     "subscription": _FACADE,
     "topic": f"{_FACADE} subscription",
-    "client": f"{_FACADE} topic subscription",
+    "opening": "errors options spi",
+    "client": f"{_FACADE} opening topic subscription",
+    # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
+    "aio": f"{_FACADE} opening",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
-    "testing": f"{_FACADE} topic subscription client backends.memory backends.sqlite",
+    "testing": f"{_FACADE} topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} topic subscription client testing",
 }
 

@@ -2,5 +2,6 @@
 
 from tailrace.engine.engine import Engine
 from tailrace.engine.reader import Reader, Step
+from tailrace.engine.workers import Workers
 
-__all__ = ["Engine", "Reader", "Step"]
+__all__ = ["Engine", "Reader", "Step", "Workers"]

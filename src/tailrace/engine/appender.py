@@ -10,7 +10,7 @@ returns. No thread of its own.
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.waiter import Latch
@@ -30,22 +30,33 @@ GATHER_AT_MOST = 0.02
 
 
 class Ticket:
-    """One caller's place in the queue."""
+    """One caller's place in the queue.
 
-    __slots__ = ("deadline", "entry", "latch", "outcome", "sent")
+    Args:
+        entry: What it appends.
+        deadline: On the monotonic clock.
+        settled: Called once the outcome is known; must not block.
+        called_to_lead: Called when it is this ticket's turn to lead: somebody must then call ``lead`` with it.
+    """
 
-    def __init__(self, entry: Entry, deadline: float) -> None:
+    __slots__ = ("called_to_lead", "deadline", "entry", "leads", "outcome", "sent", "settled")
+
+    def __init__(
+        self, entry: Entry, deadline: float, settled: Callable[[], None], called_to_lead: Callable[[], None]
+    ) -> None:
         self.entry = entry
         self.deadline = deadline
-        self.latch = Latch()
+        self.settled = settled
+        self.called_to_lead = called_to_lead
         self.outcome: AppendOutcome | None = None
+        self.leads = False
         self.sent = False
 
     def settle(self, outcome: AppendOutcome) -> None:
         """Give this caller its outcome, unless it has one already, and wake it."""
         if self.outcome is None:
             self.outcome = outcome
-        self.latch.release()
+        self.settled()
 
 
 class Appender:
@@ -69,24 +80,60 @@ class Appender:
 
         Returns within ``append_timeout``: what was still queued then is refused, what had been sent is unknown.
         """
-        ticket = Ticket(entry, time.monotonic() + self._options.append_timeout)
+        latch = Latch()
+        ticket = Ticket(entry, self._deadline(), latch.release, latch.release)
         try:
             if not self._enter(ticket):
-                self._await(ticket)
+                latch.wait(ticket.deadline - time.monotonic())
+                self.expire(ticket)
             if ticket.outcome is None:
-                self._lead(ticket)
+                self.lead(ticket)
         except BaseException:
             # KeyboardInterrupt, a soft time limit, a killed greenlet: it may come at any instruction,
             # and nobody else may hang or be sent twice because of it.
-            self._abandon(ticket)
+            self.abandon(ticket)
             raise
         assert ticket.outcome is not None
         return ticket.outcome
+
+    def submit(self, entry: Entry, settled: Callable[[], None], called_to_lead: Callable[[Ticket], None]) -> Ticket:
+        """Queue one entry and return at once; ``settled`` is called when its outcome is known.
+
+        Args:
+            settled: From any thread; must not block.
+            called_to_lead: Must see to it that some thread that may block calls ``lead`` with the ticket.
+        """
+        ticket = Ticket(entry, self._deadline(), settled, lambda: called_to_lead(ticket))
+        if self._enter(ticket):
+            if ticket.outcome is None:
+                called_to_lead(ticket)
+            else:
+                settled()
+        return ticket
+
+    def lead_for(self, ticket: Ticket) -> None:
+        """``lead`` in a thread of its own, where nobody else cleans up if it is interrupted."""
+        try:
+            self.lead(ticket)
+        except BaseException:
+            self.abandon(ticket)
+            raise
+
+    def expire(self, ticket: Ticket) -> None:
+        """Decide the outcome of a ticket whose caller stops waiting; it stays open only if it is about to lead."""
+        with self._lock:
+            if ticket.outcome is not None or (self._leader is ticket and not ticket.sent):
+                return
+            outcome = self._too_late(ticket)
+        ticket.settle(outcome)
 
     def close(self) -> None:
         """Refuse appends from now on; the ones under way end as usual."""
         with self._lock:
             self._closed = True
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._options.append_timeout
 
     def _enter(self, ticket: Ticket) -> bool:
         with self._lock:
@@ -101,20 +148,22 @@ class Appender:
                 self._gathering[1].release()
         return False
 
-    def _await(self, ticket: Ticket) -> None:
-        ticket.latch.wait(ticket.deadline - time.monotonic())
-        with self._lock:
-            if ticket.outcome is not None or self._leader is ticket:
-                return
-            ticket.outcome = self._too_late(ticket)
+    def lead(self, ticket: Ticket) -> None:
+        """Send a batch that this ticket is part of, and hand leadership on. Blocks on the store.
 
-    def _lead(self, ticket: Ticket) -> None:
+        Called twice, or when it is not this ticket's turn, it does nothing.
+        """
+        with self._lock:
+            if self._leader is not ticket or ticket.leads:
+                return
+            ticket.leads = True
         self._gather()
         remaining = ticket.deadline - time.monotonic()
         if remaining <= 0:
             # Too late for this one; the others are not to be sent with what is left of its time.
             with self._lock:
-                ticket.outcome = self._too_late(ticket)
+                outcome = self._too_late(ticket)
+            ticket.settle(outcome)
             self._hand_on()
             return
         batch = self._take(ticket, remaining)
@@ -186,9 +235,10 @@ class Appender:
             fitting = self._first_fitting()
             self._leader = fitting[-1] if fitting else None
         if fitting:
-            fitting[-1].latch.release()
+            fitting[-1].called_to_lead()
 
-    def _abandon(self, ticket: Ticket) -> None:
+    def abandon(self, ticket: Ticket) -> None:
+        """Give up a ticket whose caller was interrupted, wherever it was."""
         with self._lock:
             leader = self._leader
             if not ticket.sent and ticket in self._queue:
@@ -197,7 +247,7 @@ class Appender:
         if leader is not ticket:
             # Perhaps it had just handed on and was interrupted before it woke its successor.
             if leader is not None:
-                leader.latch.release()
+                leader.called_to_lead()
             return
         self._gathering = None
         error = DurableStreamUnavailableError(

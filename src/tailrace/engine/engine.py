@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tailrace.cursors import CursorCodec
 from tailrace.engine.appender import Appender
@@ -18,11 +18,14 @@ from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.hub import Hub
 from tailrace.engine.pump import Pump, read_all
 from tailrace.engine.reader import Reader
+from tailrace.engine.submission import Submission
+from tailrace.engine.workers import Workers
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, PayloadTooLargeError
 from tailrace.forks import renew_in_child
 from tailrace.options import EngineOptions
 from tailrace.spi import (
     Appended,
+    AppendOutcome,
     Backend,
     Bounds,
     Entry,
@@ -67,13 +70,24 @@ class Engine:
             PayloadTooLargeError: One is over the limit; nothing was sent.
             DurableStreamUnavailableError: Refused, or the outcome is unknown (``maybe_stored``).
         """
-        self._check_sizes(payloads)
-        outcome = self._appender.append(Entry(topic, payloads))
+        entry = self._entry(topic, payloads)
+        self.conclude(entry, self._appender.append(entry))
+
+    def submit(self, topic: str, payloads: Sequence[bytes], settled: Callable[[], None]) -> Submission:
+        """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.
+
+        Raises:
+            PayloadTooLargeError: One is over the limit; nothing was queued.
+        """
+        return Submission(self, self._appender, self._entry(topic, payloads), settled)
+
+    def conclude(self, entry: Entry, outcome: AppendOutcome) -> None:
+        """Report an outcome: raise it, or count it and hint local readers."""
         if not isinstance(outcome, Appended):
             self._counts["appends_unknown" if outcome.error.maybe_stored else "appends_refused"] += 1
             raise outcome.error
-        self._counts["appended"] += len(payloads)
-        self.hint(topic)
+        self._counts["appended"] += len(entry.payloads)
+        self.hint(entry.topic)
 
     def seal(self, topic: str, error: str | None) -> None:
         """End a topic for good. Blocks on the store."""
@@ -169,6 +183,11 @@ class Engine:
                 "outage_seconds": 0.0 if since is None else time.monotonic() - since,
             }
 
+    def describe(self) -> str:
+        """Return what a person wants to see of it."""
+        state = "closed" if self._closed else f"{len(self._readers)} subscriptions"
+        return f"StreamClient on {self.backend.capabilities.store}: {state}"
+
     def close(self) -> None:
         """End every subscription and release the store. Idempotent, never raises for a store that fails."""
         with self.lock:
@@ -177,6 +196,7 @@ class Engine:
             self._closed = True
             readers = list(self._readers)
         self._appender.close()
+        self.workers.close()
         for reader in readers:
             reader.close()
         self._pump.stop()
@@ -194,6 +214,7 @@ class Engine:
         self.hub = Hub(self.options.outage_budget)
         self._counts = {"appended": 0, "appends_refused": 0, "appends_unknown": 0}
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self.workers = Workers()
         self._abandoned: deque[Feed] = deque()
         self._appender = Appender(self.backend, self.options)
         self._pump = Pump(self.backend, self.hub, self.lock, self.options, self._release_abandoned)
@@ -210,12 +231,13 @@ class Engine:
         with foreign_errors():
             return self.backend.bounds(topic)
 
-    def _check_sizes(self, payloads: Sequence[bytes]) -> None:
+    def _entry(self, topic: str, payloads: Sequence[bytes]) -> Entry:
         for payload in payloads:
             if len(payload) > self._max_payload:
                 store = self.backend.capabilities.max_payload
                 named = "the max_payload option" if self._max_payload < store else "the store's limit"
                 raise PayloadTooLargeError(len(payload), self._max_payload, named=named)
+        return Entry(topic, payloads)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -139,6 +139,11 @@ class Reader:
         self._engine.dismiss(self)
         self.feed.waiter.fire()
 
+    def describe(self) -> str:
+        """Return what a person wants to see of it."""
+        waiting = len(self.ready) + self.feed.buffer.records
+        return f"Subscription of {self.feed.topic!r}: {self.feed.state.name.lower()}, {waiting} buffered"
+
     def orphan(self) -> None:
         """End this reader in a forked child, where it can not go on: it is its parent's. Without the lock."""
         if self.feed.state is FeedState.ENDED:

@@ -76,6 +76,3 @@ class SyncDriver(Driver):
         from tailrace import StreamClient
 
         return StreamClient(backend, options=options)
-
-
-DRIVERS: tuple[Driver, ...] = (SyncDriver(),)

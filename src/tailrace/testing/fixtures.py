@@ -12,7 +12,8 @@ import pytest
 
 from tailrace import spi
 from tailrace.options import EngineOptions, StoreOptions
-from tailrace.testing.drivers import DRIVERS, Client, Driver, Topic
+from tailrace.testing.aio_driver import AsyncDriver
+from tailrace.testing.drivers import Client, Driver, SyncDriver, Topic
 from tailrace.testing.faults import FaultyBackend
 from tailrace.testing.plugin import enroll
 from tailrace.testing.stores import StoreUnderTest
@@ -20,6 +21,8 @@ from tailrace.testing.stores import StoreUnderTest
 __all__ = ["connect", "driver", "elsewhere", "faulty", "name", "peer_topic", "store", "streams", "topic"]
 
 T = TypeVar("T", StoreOptions, EngineOptions)
+
+DRIVERS: tuple[Driver, ...] = (SyncDriver(), AsyncDriver())
 
 
 class Connect(Protocol):

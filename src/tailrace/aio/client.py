@@ -1,0 +1,96 @@
+"""``connect``, awaited: from a store URL to topics."""
+
+import asyncio
+import functools
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Self
+
+from typing_extensions import Unpack
+
+from tailrace import arguments
+from tailrace.aio.topic import Topic
+from tailrace.engine import Engine, Workers
+from tailrace.opening import ConnectOptions, open_backend
+from tailrace.options import EngineOptions
+from tailrace.spi import Backend, Capabilities
+
+
+async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
+    """Open a store. Waits for it.
+
+    Args:
+        url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
+        options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
+            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``.
+
+    Raises:
+        InvalidArgumentError: The URL or an option is wrong.
+        StoreUnusableError: The store can not be used as it is; the message says what to do.
+        DurableStreamUnavailableError: The store is away.
+    """
+    workers = Workers()
+    opening = workers.run(functools.partial(open_backend, url, options))
+    workers.close()
+    try:
+        backend, engine_options = await asyncio.wrap_future(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_unwanted)
+        raise
+    return StreamClient(backend, options=engine_options)
+
+
+class StreamClient:
+    """Topics of one store. May be used from several loops; a forked child gets its own connections.
+
+    Args:
+        backend: The store; it is closed with this client.
+        options: Bounds and timeouts.
+    """
+
+    def __init__(self, backend: Backend, *, options: EngineOptions | None = None) -> None:
+        self._engine = Engine(backend, options or EngineOptions())
+
+    def topic(self, name: str) -> Topic:
+        """Return a topic by name. Does no I/O and creates nothing.
+
+        Raises:
+            InvalidTopicNameError: No store could keep that name.
+        """
+        return Topic(self._engine, arguments.topic_name(name))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can and can not do."""
+        return self._engine.backend.capabilities
+
+    def stats(self) -> dict[str, int | float | bool | None]:
+        """Return counters and gauges of this client, by name. Does not block on the store."""
+        return self._engine.stats()
+
+    async def close(self) -> None:
+        """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""
+        workers = Workers()
+        closing = workers.run(self._engine.close)
+        workers.close()
+        # Shielded, because a store that is half closed helps nobody: it is closed even if the caller is cancelled.
+        await asyncio.shield(asyncio.wrap_future(closing))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<aio.{self._engine.describe()}>"
+
+
+def _close_unwanted(opening: "Future[tuple[Backend, EngineOptions]]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result()[0].close()

@@ -1,0 +1,45 @@
+"""An append whose caller does not block: queued like any other, led by a worker when it is its turn."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tailrace.engine.appender import Appender, Ticket
+from tailrace.spi import Entry
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+
+class Submission:
+    """One append under way.
+
+    Args:
+        settled: Called from any thread once ``result`` may be called; must not block.
+    """
+
+    __slots__ = ("_appender", "_engine", "_ticket")
+
+    def __init__(self, engine: "Engine", appender: Appender, entry: Entry, settled: Callable[[], None]) -> None:
+        self._engine = engine
+        self._appender = appender
+        self._ticket = appender.submit(entry, settled, self._lead)
+
+    def expire(self) -> None:
+        """Stop waiting: what is still queued is withdrawn, what was sent is unknown. Idempotent, does not block.
+
+        ``settled`` comes now, or at once from the worker that is about to send it.
+        """
+        self._appender.expire(self._ticket)
+
+    def result(self) -> None:
+        """Return if it was stored.
+
+        Raises:
+            DurableStreamUnavailableError: Refused, or unknown (``maybe_stored``).
+        """
+        assert self._ticket.outcome is not None
+        self._engine.conclude(self._ticket.entry, self._ticket.outcome)
+
+    def _lead(self, ticket: Ticket) -> None:
+        self._engine.workers.run(functools.partial(self._appender.lead_for, ticket))

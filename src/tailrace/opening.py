@@ -1,0 +1,57 @@
+"""What ``connect`` does in both colours: from a URL and options to a store and the engine's options."""
+
+from typing import TypedDict
+
+from tailrace.errors import InvalidArgumentError
+from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
+from tailrace.spi import Backend, open_store
+
+
+class ConnectOptions(TypedDict, total=False):
+    """Keyword arguments of ``connect``.
+
+    Attributes:
+        retention: How long records are kept; for ever by default.
+        append_timeout: Seconds that one append may take (10).
+        outage_budget: Seconds that subscriptions ride out a store that is away (30); 0 raises at once.
+        buffer_records: Undelivered records held per subscription (2048).
+        buffer_bytes: Undelivered payload bytes held per subscription (4 MiB).
+        max_payload: Bytes in one payload (16 MiB).
+        tombstone_for: Seconds that a deleted topic is remembered (30 days).
+        forget_after: Seconds after which a sweep forgets an emptied, idle topic; ``None``, the default, never.
+        create: Whether a missing store may be created (true).
+    """
+
+    retention: Retention | None
+    append_timeout: float
+    outage_budget: float
+    buffer_records: int
+    buffer_bytes: int
+    max_payload: int
+    tombstone_for: float
+    forget_after: float | None
+    create: bool
+
+
+_OF_STORE = {"retention", "append_timeout", "tombstone_for", "forget_after", "create"}
+_OF_ENGINE = {"append_timeout", "outage_budget", "buffer_records", "buffer_bytes", "max_payload"}
+
+
+def open_backend(url: str, options: ConnectOptions) -> tuple[Backend, EngineOptions]:
+    """Open the store that a URL names. Blocks on it; starts no thread.
+
+    Raises:
+        InvalidArgumentError: The URL or an option is wrong.
+        StoreUnusableError: The store can not be used as it is; the message says what to do.
+        DurableStreamUnavailableError: The store is away.
+    """
+    unknown = options.keys() - (_OF_STORE | _OF_ENGINE)
+    if unknown:
+        known = ", ".join(sorted(_OF_STORE | _OF_ENGINE))
+        raise InvalidArgumentError(f"connect has no option called {min(unknown)}; known: {known}")
+    given = dict(options)
+    if given.get("retention", ...) is None:
+        del given["retention"]
+    store = StoreOptions(**{name: given[name] for name in given.keys() & _OF_STORE})  # type: ignore[arg-type]
+    engine = EngineOptions(**{name: given[name] for name in given.keys() & _OF_ENGINE})  # type: ignore[arg-type]
+    return open_store(parse_url(url), store), engine
