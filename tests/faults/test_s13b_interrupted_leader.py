@@ -7,9 +7,10 @@ import threading
 import pytest
 
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.testing.drivers import Topic
+from tailrace.testing.drivers import Driver, Topic
 from tailrace.testing.faults import Fail, FaultyBackend, LoseReply, Stall
 from tailrace.testing.fixtures import Connect
+from tailrace.testing.outcome import not_run
 from tailrace.testing.reading import PATIENCE, Background, numbered
 from tailrace.testing.stores import StoreUnderTest
 
@@ -18,6 +19,12 @@ THREADS = 16
 
 class SoftTimeLimit(BaseException):
     """What task queues raise in a thread whose time is up."""
+
+
+@pytest.fixture(autouse=True)
+def _interruptible(driver: Driver) -> None:
+    if not driver.callers_send:
+        not_run("a worker sends for its callers, and nothing interrupts a worker")
 
 
 def _append(topic: Topic, payload: bytes) -> str:

@@ -135,6 +135,7 @@ class AsyncDriver(Driver):
     """The awaited client, driven from outside its loop. One loop for all clients, started by the first."""
 
     name = "asyncio"
+    callers_send = False
 
     def __init__(self) -> None:
         self._loop: LoopThread | None = None

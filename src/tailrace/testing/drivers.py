@@ -61,6 +61,11 @@ class Driver(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def callers_send(self) -> bool:
+        """Whether the calling thread itself enters the store, so that an interruption inside it is the caller's."""
+        ...
+
     def connect(self, backend: spi.Backend, options: EngineOptions) -> Client:
         """Return a client that owns ``backend`` and closes it."""
         ...
@@ -70,6 +75,7 @@ class SyncDriver(Driver):
     """The blocking client, as it is."""
 
     name = "sync"
+    callers_send = True
 
     def connect(self, backend: spi.Backend, options: EngineOptions) -> Client:
         # Imported late: the plugin reaches this module in projects that never run a case.
