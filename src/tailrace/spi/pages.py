@@ -37,12 +37,19 @@ class AppendRefused:
 
     error: DurableStreamUnavailableError
 
+    def __post_init__(self) -> None:
+        # The outcome decides what the caller is told, whatever the adapter made of its error.
+        self.error.maybe_stored = False
+
 
 @dataclass(slots=True, frozen=True)
 class AppendUnknown:
     """May have been stored. It is never sent again by anybody but the caller."""
 
     error: DurableStreamUnavailableError
+
+    def __post_init__(self) -> None:
+        self.error.maybe_stored = True
 
 
 AppendOutcome: TypeAlias = Appended | AppendRefused | AppendUnknown
