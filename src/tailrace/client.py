@@ -1,5 +1,6 @@
 """``connect``: from a store URL to topics."""
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -8,6 +9,7 @@ from typing_extensions import Unpack
 from tailrace import arguments
 from tailrace.engine import Engine
 from tailrace.errors import InvalidArgumentError
+from tailrace.instrument import Hook
 from tailrace.opening import ConnectOptions, open_backend
 from tailrace.options import EngineOptions
 from tailrace.spi import Backend, Capabilities, Maintenance
@@ -20,7 +22,8 @@ def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
         options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
-            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``.
+            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
+            ``hooks``.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.
@@ -28,7 +31,7 @@ def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
         DurableStreamUnavailableError: The store is away.
     """
     backend, engine_options = open_backend(url, options)
-    return StreamClient(backend, options=engine_options)
+    return StreamClient(backend, options=engine_options, hooks=options.get("hooks", ()))
 
 
 class StreamClient:
@@ -37,10 +40,11 @@ class StreamClient:
     Args:
         backend: The store; it is closed with this client.
         options: Bounds and timeouts.
+        hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
-    def __init__(self, backend: Backend, *, options: EngineOptions | None = None) -> None:
-        self._engine = Engine(backend, options or EngineOptions())
+    def __init__(self, backend: Backend, *, options: EngineOptions | None = None, hooks: Iterable[Hook] = ()) -> None:
+        self._engine = Engine(backend, options or EngineOptions(), hooks)
 
     def topic(self, name: str) -> Topic:
         """Return a topic by name. Does no I/O and creates nothing.

@@ -1,8 +1,10 @@
 """What ``connect`` does in both colours: from a URL and options to a store and the engine's options."""
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from tailrace.errors import InvalidArgumentError
+from tailrace.instrument import Hook
 from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
 from tailrace.spi import Backend, open_store
 
@@ -20,6 +22,7 @@ class ConnectOptions(TypedDict, total=False):
         tombstone_for: Seconds that a deleted topic is remembered (30 days).
         forget_after: Seconds after which a sweep forgets an emptied, idle topic; ``None``, the default, never.
         create: Whether a missing store may be created (true).
+        hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
     retention: Retention | None
@@ -31,6 +34,7 @@ class ConnectOptions(TypedDict, total=False):
     tombstone_for: float
     forget_after: float | None
     create: bool
+    hooks: Iterable[Hook]
 
 
 _OF_STORE = {"retention", "append_timeout", "tombstone_for", "forget_after", "create"}
@@ -45,9 +49,9 @@ def open_backend(url: str, options: ConnectOptions) -> tuple[Backend, EngineOpti
         StoreUnusableError: The store can not be used as it is; the message says what to do.
         DurableStreamUnavailableError: The store is away.
     """
-    unknown = options.keys() - (_OF_STORE | _OF_ENGINE)
+    unknown = options.keys() - ConnectOptions.__annotations__.keys()
     if unknown:
-        known = ", ".join(sorted(_OF_STORE | _OF_ENGINE))
+        known = ", ".join(sorted(ConnectOptions.__annotations__))
         raise InvalidArgumentError(f"connect has no option called {min(unknown)}; known: {known}")
     given = dict(options)
     if given.get("retention", ...) is None:

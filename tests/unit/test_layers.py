@@ -40,7 +40,7 @@ ARROWS = {
     # Facades find stores through the registry of the SPI, never by importing one.
     "subscription": _FACADE,
     "topic": f"{_FACADE} subscription",
-    "opening": "errors options spi",
+    "opening": "errors options instrument spi",
     "client": f"{_FACADE} opening topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} opening",

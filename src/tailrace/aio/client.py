@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+from collections.abc import Iterable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
@@ -11,6 +12,7 @@ from typing_extensions import Unpack
 from tailrace import arguments
 from tailrace.aio.topic import Topic
 from tailrace.engine import Engine, Workers
+from tailrace.instrument import Hook
 from tailrace.opening import ConnectOptions, open_backend
 from tailrace.options import EngineOptions
 from tailrace.spi import Backend, Capabilities
@@ -22,7 +24,8 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
         options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
-            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``.
+            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
+            ``hooks``.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.
@@ -37,7 +40,7 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
     except asyncio.CancelledError:
         opening.add_done_callback(_close_unwanted)
         raise
-    return StreamClient(backend, options=engine_options)
+    return StreamClient(backend, options=engine_options, hooks=options.get("hooks", ()))
 
 
 class StreamClient:
@@ -46,10 +49,11 @@ class StreamClient:
     Args:
         backend: The store; it is closed with this client.
         options: Bounds and timeouts.
+        hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
-    def __init__(self, backend: Backend, *, options: EngineOptions | None = None) -> None:
-        self._engine = Engine(backend, options or EngineOptions())
+    def __init__(self, backend: Backend, *, options: EngineOptions | None = None, hooks: Iterable[Hook] = ()) -> None:
+        self._engine = Engine(backend, options or EngineOptions(), hooks)
 
     def topic(self, name: str) -> Topic:
         """Return a topic by name. Does no I/O and creates nothing.

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tailrace.cursors import CursorCodec
 from tailrace.engine.appender import Appender
@@ -22,6 +22,7 @@ from tailrace.engine.submission import Submission
 from tailrace.engine.workers import Workers
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, PayloadTooLargeError
 from tailrace.forks import renew_in_child
+from tailrace.instrument import Hook, Hooks, RecordsAppended, RecordsNotAppended, SubscriptionEnded
 from tailrace.options import EngineOptions
 from tailrace.spi import (
     Appended,
@@ -44,11 +45,13 @@ class Engine:
     Args:
         backend: The store; ``close`` closes it.
         options: Bounds and timeouts.
+        hooks: Called with what happens.
     """
 
-    def __init__(self, backend: Backend, options: EngineOptions) -> None:
+    def __init__(self, backend: Backend, options: EngineOptions, hooks: Iterable[Hook] = ()) -> None:
         self.backend = backend
         self.options = options
+        self.hooks = Hooks(hooks)
         self._max_payload = min(options.max_payload, backend.capabilities.max_payload)
         self._closed = False
         self._start_afresh()
@@ -70,8 +73,8 @@ class Engine:
             PayloadTooLargeError: One is over the limit; nothing was sent.
             DurableStreamUnavailableError: Refused, or the outcome is unknown (``maybe_stored``).
         """
-        entry = self._entry(topic, payloads)
-        self.conclude(entry, self._appender.append(entry))
+        entry, started = self._entry(topic, payloads), time.monotonic()
+        self.conclude(entry, self._appender.append(entry), started)
 
     def submit(self, topic: str, payloads: Sequence[bytes], settled: Callable[[], None]) -> Submission:
         """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.
@@ -81,13 +84,21 @@ class Engine:
         """
         return Submission(self, self._appender, self._entry(topic, payloads), settled)
 
-    def conclude(self, entry: Entry, outcome: AppendOutcome) -> None:
-        """Report an outcome: raise it, or count it and hint local readers."""
+    def conclude(self, entry: Entry, outcome: AppendOutcome, started: float) -> None:
+        """Report the outcome of an append that began at ``started``: raise it, or hint local readers."""
+        records = len(entry.payloads)
         if not isinstance(outcome, Appended):
-            self._counts["appends_unknown" if outcome.error.maybe_stored else "appends_refused"] += 1
-            raise outcome.error
-        self._counts["appended"] += len(entry.payloads)
+            error = outcome.error
+            self._counts["appends_unknown" if error.maybe_stored else "appends_refused"] += 1
+            if self.hooks:
+                seconds = time.monotonic() - started
+                self.hooks.emit(RecordsNotAppended(entry.topic, records, error.maybe_stored, str(error), seconds))
+            raise error
+        self._counts["appended"] += records
         self.hint(entry.topic)
+        if self.hooks:
+            seconds = time.monotonic() - started
+            self.hooks.emit(RecordsAppended(entry.topic, records, sum(map(len, entry.payloads)), seconds))
 
     def seal(self, topic: str, error: str | None) -> None:
         """End a topic for good. Blocks on the store."""
@@ -143,10 +154,13 @@ class Engine:
     def dismiss(self, reader: Reader) -> None:
         """Forget a reader that ended. Idempotent."""
         with self.lock:
+            was_admitted = reader in self._readers
             self._readers.discard(reader)
             tell = self.hub.leave(reader.feed) and self._pump.must_be_told()
         if tell:
             self.nudge()
+        if was_admitted:
+            self._report_end(reader.feed)
 
     def abandon(self, feed: Feed) -> None:
         """Note that a reader was garbage-collected without being closed. Takes no lock: it may run anywhere."""
@@ -217,7 +231,7 @@ class Engine:
         self.workers = Workers()
         self._abandoned: deque[Feed] = deque()
         self._appender = Appender(self.backend, self.options)
-        self._pump = Pump(self.backend, self.hub, self.lock, self.options, self._release_abandoned)
+        self._pump = Pump(self.backend, self.hub, self.lock, self.options, self.hooks, self._release_abandoned)
 
     def _release_abandoned(self) -> None:
         while self._abandoned:
@@ -225,6 +239,11 @@ class Engine:
             with self.lock:
                 feed.close()
                 self.hub.leave(feed)
+            self._report_end(feed)
+
+    def _report_end(self, feed: Feed) -> None:
+        if self.hooks and feed.ending is not None:
+            self.hooks.emit(SubscriptionEnded(feed.topic, feed.ending))
 
     def _bounds(self, topic: str) -> Bounds | Unborn:
         self._check_open()

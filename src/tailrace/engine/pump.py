@@ -16,6 +16,7 @@ from tailrace.engine.feed import Feed
 from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.hub import Channel, Hub, Plan
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.instrument import HintsInterrupted, HintsRestored, Hooks, OutageBegan, OutageEnded
 from tailrace.options import EngineOptions
 from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, ReadRequest, Watch
 
@@ -33,17 +34,26 @@ class Pump:
 
     Args:
         lock: Guards ``hub`` and every feed.
+        hooks: Called with outages and lost hints, without the lock.
         housekeeping: Called once a turn, without the lock.
     """
 
     def __init__(
-        self, backend: Backend, hub: Hub, lock: threading.Lock, options: EngineOptions, housekeeping: Callable[[], None]
+        self,
+        backend: Backend,
+        hub: Hub,
+        lock: threading.Lock,
+        options: EngineOptions,
+        hooks: Hooks,
+        housekeeping: Callable[[], None],
     ) -> None:
         self._backend = backend
         self._hub = hub
         self._lock = lock
         self._options = options
+        self._hooks = hooks
         self._housekeeping = housekeeping
+        self._away_since: float | None = None
         self._thread: threading.Thread | None = None
         self._watch: Watch | None = None
         self._watch_outage = Outage(float("inf"))
@@ -158,6 +168,8 @@ class Pump:
             except DurableStreamUnavailableError as exc:
                 self._watch_failed(exc)
             else:
+                if self._watch_outage.since is not None:
+                    self._hooks.emit(HintsRestored())
                 self._watch_outage.over()
                 with self._lock:
                     self._hub.follow_afresh()
@@ -192,7 +204,9 @@ class Pump:
 
     def _watch_failed(self, error: DurableStreamUnavailableError) -> None:
         # Readers do not notice: topics are read by the fallback until a new watch stands.
-        _log.warning("the store's change hints are interrupted: %s", error)
+        if self._watch_outage.since is None:
+            _log.warning("the store's change hints are interrupted: %s", error)
+            self._hooks.emit(HintsInterrupted(str(error)))
         self._close_watch()
         now = time.monotonic()
         self._watch_outage.failed(now)
@@ -211,6 +225,17 @@ class Pump:
         outcomes = read_all(self._backend, requests)
         for channel, request, outcome in zip(channels, requests, outcomes, strict=True):
             _wake(self._settle(channel, request, outcome, plan.round))
+        self._report(outcomes)
+
+    def _report(self, outcomes: Sequence[ReadOutcome]) -> None:
+        failed = next((outcome for outcome in outcomes if isinstance(outcome, ReadFailed)), None)
+        now = time.monotonic()
+        if failed is not None and self._away_since is None:
+            self._away_since = now
+            self._hooks.emit(OutageBegan(str(failed.error)))
+        if failed is None and self._away_since is not None:
+            seconds, self._away_since = now - self._away_since, None
+            self._hooks.emit(OutageEnded(seconds))
 
     def _request(self, channel: Channel) -> ReadRequest:
         return ReadRequest(channel.topic, channel.place, self._options.page_records, self._options.page_bytes)

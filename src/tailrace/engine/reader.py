@@ -14,6 +14,7 @@ from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed, FeedState
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, StoreUnusableError
+from tailrace.instrument import SubscriptionStarted
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd, TopicCursor
 from tailrace.spi import Page, Place, PositionLost, ReadOutcome
 
@@ -81,6 +82,8 @@ class Reader:
         except BaseException as exc:
             self._abort(exc)
             raise
+        if self._engine.hooks:
+            self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
 
     def step(self) -> DurableStreamRecord | Closed | Step:
         """Return the next record, ``CLOSED``, or what to do first. Never blocks.

@@ -1,6 +1,7 @@
 """An append whose caller does not block: queued like any other, led by a worker when it is its turn."""
 
 import functools
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,11 @@ class Submission:
         settled: Called from any thread once ``result`` may be called; must not block.
     """
 
-    __slots__ = ("_appender", "_engine", "_ticket")
+    __slots__ = ("_appender", "_engine", "_started", "_ticket")
 
     def __init__(self, engine: "Engine", appender: Appender, entry: Entry, settled: Callable[[], None]) -> None:
         self._engine = engine
+        self._started = time.monotonic()
         self._appender = appender
         self._ticket = appender.submit(entry, settled, self._lead)
 
@@ -39,7 +41,7 @@ class Submission:
             DurableStreamUnavailableError: Refused, or unknown (``maybe_stored``).
         """
         assert self._ticket.outcome is not None
-        self._engine.conclude(self._ticket.entry, self._ticket.outcome)
+        self._engine.conclude(self._ticket.entry, self._ticket.outcome, self._started)
 
     def _lead(self, ticket: Ticket) -> None:
         self._engine.workers.run(functools.partial(self._appender.lead_for, ticket))

@@ -1,0 +1,37 @@
+"""How events reach the application: a hook is anything that can be called with one."""
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from tailrace.instrument.events import Event
+
+_log = logging.getLogger("tailrace.hooks")
+
+
+class Hook(Protocol):
+    """Called with every event, from whichever thread it happens in; must be thread-safe and quick."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Take one event. What it raises is logged and goes no further."""
+        ...
+
+
+class Hooks:
+    """The hooks of one client. False when there are none, so that nobody makes an event for nobody."""
+
+    __slots__ = ("_hooks",)
+
+    def __init__(self, hooks: Iterable[Hook] = ()) -> None:
+        self._hooks = tuple(hooks)
+
+    def __bool__(self) -> bool:
+        return bool(self._hooks)
+
+    def emit(self, event: Event) -> None:
+        """Call every hook. Never raises."""
+        for hook in self._hooks:
+            try:
+                hook(event)
+            except Exception:  # noqa: BLE001 - an observer must not break what it observes
+                _log.exception("a hook failed on %s", type(event).__name__)
