@@ -12,6 +12,7 @@ from tailrace.errors import (
     StoreUnusableError,
     TopicSealedError,
 )
+from tailrace.opening import ConnectOptions
 from tailrace.options import EngineOptions, Retention, StoreOptions
 from tailrace.protocols import DurableStreamProducer, DurableStreamSubscription, DurableStreamTopic
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd, TopicCursor
@@ -28,6 +29,7 @@ __all__ = [
     "DurableStreamTopic",
     "TopicCursor",
     # the library
+    "ConnectOptions",
     "EngineOptions",
     "Producer",
     "Retention",
