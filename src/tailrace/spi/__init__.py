@@ -2,6 +2,7 @@
 
 from tailrace.boundaries import MAX_POSITION, Boundary, Place, Unborn
 from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
+from tailrace.spi.judging import lost_birth, lost_place
 from tailrace.spi.pages import (
     Appended,
     AppendOutcome,
@@ -49,6 +50,8 @@ __all__ = [
     "TopicInfo",
     "Unborn",
     "Watch",
+    "lost_birth",
+    "lost_place",
     "open_store",
     "schemes",
 ]

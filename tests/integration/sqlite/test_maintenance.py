@@ -194,3 +194,12 @@ def test_a_reader_at_the_horizon_goes_on_while_the_topic_is_swept(open_store: Op
     page = look(store, "t", end)
     assert isinstance(page, Page)
     assert [payload for _, _, payload in page.records] == [b"y"]
+
+
+@pytest.mark.parametrize("keep", [Retention(max_age=1e300), Retention(max_bytes=10**30), Retention(max_records=10**30)])
+def test_a_bound_beyond_any_number_of_the_store_keeps_everything(open_store: OpenStore, keep: Retention) -> None:
+    store = open_store(retention=keep)
+    put(store, "t", b"x")
+    assert store.sweep(SweepBudget()).done
+    assert store.trim("t", keep) == 0
+    assert payloads(store, "t", beginning(store, "t")) == [b"x"]

@@ -33,6 +33,8 @@ from tailrace.spi import (
     TopicInfo,
     Unborn,
     Watch,
+    lost_birth,
+    lost_place,
 )
 
 _CAPABILITIES = Capabilities(
@@ -118,17 +120,14 @@ class MemoryStore(Backend):
         log = self._state.logs.get(request.topic)
         after = request.after
         if isinstance(after, Unborn):
-            # A grave that is forgotten by now is no sign of a life in between: that one would have left a younger one.
-            if self._unborn(request.topic).grave not in (0, after.grave):
-                return PositionLost("the topic was deleted since this place was taken")
-            if self._now() - after.seen_at / 1e6 > self._options.tombstone_for:
-                return PositionLost("this place was taken longer ago than deleted topics are remembered")
-            if log is None:
-                return Page((), after)
+            unborn = self._unborn(request.topic)
+            lost = lost_birth(after, unborn.grave, unborn.seen_at, self._options.tombstone_for)
+            if lost is not None or log is None:
+                return lost or Page((), after)
             after = log.boundary((0, 0))
-        elif log is None:
+        if log is None:
             return PositionLost("the topic was deleted")
-        return log.lost(after) or log.page(request, after)
+        return lost_place(after, log.bounds(), log.tag_at) or log.page(request, after)
 
     def seal(self, topic: str, error: str | None) -> None:
         with self._state.lock:

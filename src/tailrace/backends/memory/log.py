@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailrace.options import Retention
-from tailrace.spi import Boundary, Bounds, Page, PositionLost, ReadRequest, Seal, StoredRecord
+from tailrace.spi import Boundary, Bounds, Page, ReadRequest, Seal, StoredRecord
 
 _random = random.SystemRandom()
 
@@ -58,15 +58,9 @@ class TopicLog:
         """Return where this topic stands."""
         return Bounds(self.boundary(self.horizon), self.boundary(self.last), self.seal)
 
-    def lost(self, after: Boundary) -> PositionLost | None:
-        """Say why a place no longer holds, if it does not."""
-        if after.incarnation != self.incarnation:
-            return PositionLost("the topic was deleted and created again")
-        if after.position < self.horizon[0]:
-            return PositionLost("records after this place were removed by retention")
-        if after.position > self.last[0] or after.tag != self._tag_at(after.position):
-            return PositionLost("this place belongs to another history of the topic")
-        return None
+    def tag_at(self, position: int) -> int:
+        """Return the tag of a retained record before the last."""
+        return self._records[self._head + position - self.horizon[0] - 1].tag
 
     def page(self, request: ReadRequest, after: Boundary) -> Page:
         """Return what follows a place that holds."""
@@ -101,10 +95,3 @@ class TopicLog:
             or (retention.max_bytes is not None and self.size > retention.max_bytes)
             or (retention.max_age is not None and self._stamps[self._head] < cut)
         )
-
-    def _tag_at(self, position: int) -> int:
-        if position == self.last[0]:
-            return self.last[1]
-        if position == self.horizon[0]:
-            return self.horizon[1]
-        return self._records[self._head + position - self.horizon[0] - 1].tag

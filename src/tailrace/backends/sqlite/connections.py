@@ -14,12 +14,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from tailrace.backends.sqlite.errors import busy
 from tailrace.backends.sqlite.location import Location
 from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer, writable
+from tailrace.backends.sqlite.patience import patiently
 from tailrace.errors import DurableStreamUnavailableError
 
 T = TypeVar("T")
@@ -136,14 +137,7 @@ class Connections:
 
     def _opened(self, kind: Kind) -> sqlite3.Connection:
         # A file that another process is just making, or recovering after a crash, is locked for a moment.
-        deadline = time.monotonic() + OPEN_SECONDS
-        while True:
-            try:
-                return _OPEN[kind](self._location)
-            except sqlite3.OperationalError as exc:
-                if not busy(exc) or time.monotonic() >= deadline:
-                    raise
-            time.sleep(0.002)
+        return patiently(partial(_OPEN[kind], self._location), time.monotonic() + OPEN_SECONDS)
 
     def _take_back(self, kind: Kind, connection: sqlite3.Connection, keep: bool) -> None:
         with self._lock:

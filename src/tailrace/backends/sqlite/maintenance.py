@@ -3,12 +3,11 @@ hundred records, so that nobody who appends waits longer than one of them takes.
 """
 
 import sqlite3
-import time
 from collections.abc import Sequence
 
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
-from tailrace.backends.sqlite.sweep import Sweeper, reclaim
+from tailrace.backends.sqlite.sweep import Sweeper, oldest_kept, reclaim
 from tailrace.options import Retention, StoreOptions
 from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 
@@ -83,17 +82,6 @@ class SqliteMaintenance:
     def migrate(self) -> None:
         """Bring the file's schema up to this release."""
         self._session().migrate(self._options.append_timeout)
-
-
-def oldest_kept(retention: Retention, options: StoreOptions) -> int:
-    """Return the earliest stamp that is kept by age.
-
-    A record is stamped before its commit and counts from when it became readable: the longest that an append may
-    take lies between the two.
-    """
-    if retention.max_age is None:
-        return 0
-    return int((time.time() - retention.max_age - options.append_timeout) * 1e6)
 
 
 def _past(prefix: bytes) -> bytes | None:

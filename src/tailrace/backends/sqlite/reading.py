@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -18,6 +19,8 @@ from tailrace.spi import (
     Seal,
     StoredRecord,
     Unborn,
+    lost_birth,
+    lost_place,
 )
 
 _payload = itemgetter(2)
@@ -42,6 +45,12 @@ class TopicRow(NamedTuple):
     def seal(self) -> Seal | None:
         """The topic's seal."""
         return seal_of(self.sealed, self.seal_error)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Where the topic stands."""
+        beginning = self.boundary(self.horizon_position, self.horizon_tag)
+        return Bounds(beginning, self.boundary(self.last_position, self.last_tag), self.seal)
 
     def boundary(self, position: int, tag: int) -> Boundary:
         """Return a place in this life."""
@@ -73,10 +82,7 @@ def grave(connection: sqlite3.Connection, topic: str) -> int:
 def bounds(connection: sqlite3.Connection, topic: str) -> Bounds | Unborn:
     """Return where a topic stands."""
     row = find(connection, topic)
-    if row is None:
-        return Unborn(now(), grave(connection, topic))
-    beginning = row.boundary(row.horizon_position, row.horizon_tag)
-    return Bounds(beginning, row.boundary(row.last_position, row.last_tag), row.seal)
+    return Unborn(now(), grave(connection, topic)) if row is None else row.bounds
 
 
 def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: float) -> ReadOutcome:
@@ -84,17 +90,13 @@ def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: fl
     row = find(connection, request.topic)
     after = request.after
     if isinstance(after, Unborn):
-        # A grave that is forgotten by now is no sign of a life in between: that one would have left a younger one.
-        if grave(connection, request.topic) not in (0, after.grave):
-            return PositionLost("the topic was deleted since this place was taken")
-        if now() - after.seen_at > tombstone_for * 1e6:
-            return PositionLost("this place was taken longer ago than deleted topics are remembered")
-        if row is None:
-            return Page((), after)
+        lost = lost_birth(after, grave(connection, request.topic), now(), tombstone_for)
+        if lost is not None or row is None:
+            return lost or Page((), after)
         after = row.boundary(0, 0)
-    elif row is None:
+    if row is None:
         return PositionLost("the topic was deleted")
-    lost = _lost(connection, row, after)
+    lost = lost_place(after, row.bounds, partial(_tag_at, connection, row.id))
     if lost is not None:
         return lost
     records = _records_after(connection, row, after.position, request)
@@ -102,22 +104,8 @@ def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: fl
     return Page(records, end, more=end.position < row.last_position, seal=row.seal)
 
 
-def _lost(connection: sqlite3.Connection, row: TopicRow, after: Boundary) -> PositionLost | None:
-    if after.incarnation != row.incarnation:
-        return PositionLost("the topic was deleted and created again")
-    if after.position < row.horizon_position:
-        return PositionLost("records after this place were removed by retention")
-    if after.position > row.last_position or after.tag != _tag_at(connection, row, after.position):
-        return PositionLost("this place belongs to another history of the topic")
-    return None
-
-
-def _tag_at(connection: sqlite3.Connection, row: TopicRow, position: int) -> int | None:
-    if position == row.last_position:
-        return row.last_tag
-    if position == row.horizon_position:
-        return row.horizon_tag
-    found = connection.execute(statements.TAG_AT, (row.id, position)).fetchone()
+def _tag_at(connection: sqlite3.Connection, topic_id: int, position: int) -> int | None:
+    found = connection.execute(statements.TAG_AT, (topic_id, position)).fetchone()
     return None if found is None else int(found[0])
 
 

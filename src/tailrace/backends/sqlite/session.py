@@ -13,18 +13,17 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from tailrace.backends.sqlite import opening
 from tailrace.backends.sqlite.connections import Connections
-from tailrace.backends.sqlite.errors import Mapped, busy, explain, primary_code
+from tailrace.backends.sqlite.errors import Mapped, explain, primary_code
 from tailrace.backends.sqlite.forking import close_around_forks
 from tailrace.backends.sqlite.gate import Gate
 from tailrace.backends.sqlite.location import Location
+from tailrace.backends.sqlite.patience import patiently
 from tailrace.errors import DurableStreamUnavailableError
 
 T = TypeVar("T")
 
 PATIENCE = 10.0
 """Seconds that a read waits for a database that another program keeps locked."""
-
-_PAUSE = 0.002
 
 
 class Disowned(Protocol):
@@ -143,17 +142,12 @@ class Session:
                 call(partial(self.gate.run, checkpoint, time.monotonic()))
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return self.connections.use("reader", partial(_in_transaction, work))
-            except sqlite3.OperationalError as exc:
-                if not busy(exc) or time.monotonic() >= deadline:
-                    raise
-            time.sleep(_PAUSE)
+        turn = partial(self.connections.use, "reader", partial(_in_transaction, work))
+        return patiently(turn, time.monotonic() + PATIENCE)
 
     def _transaction(self, work: Change[T], deadline: float, writer: sqlite3.Connection) -> T:
-        _begin(writer, deadline)
+        # Whoever holds the gate finds SQLite's own lock free, unless another program is in there.
+        patiently(partial(writer.execute, "BEGIN IMMEDIATE"), deadline)
         # An exception from here on ends with the connection, which takes the transaction with it.
         result, moved = work(writer)
         try:
@@ -178,18 +172,6 @@ def _in_transaction(work: Callable[[sqlite3.Connection], T], reader: sqlite3.Con
 
 def _checkpoint(writer: sqlite3.Connection) -> None:
     writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _begin(writer: sqlite3.Connection, deadline: float) -> None:
-    # Whoever holds the gate finds SQLite's own lock free, unless another program is in there.
-    while True:
-        try:
-            writer.execute("BEGIN IMMEDIATE")
-            return
-        except sqlite3.OperationalError as exc:
-            if not busy(exc) or time.monotonic() >= deadline:
-                raise
-        time.sleep(_PAUSE)
 
 
 def _rolled_back(writer: sqlite3.Connection, exc: sqlite3.Error) -> bool:

@@ -69,10 +69,8 @@ WHERE first_at IS NOT NULL AND first_at < ? AND (first_at, id) > (?, ?) ORDER BY
 
 OVERFULL = """
 SELECT id, id, name FROM topics
-WHERE id > ? AND id <= ? AND (last_position - horizon_position > ? OR bytes > ?) ORDER BY id
+WHERE (last_position - horizon_position > ? OR bytes > ?) AND (id, id) > (?, ?) ORDER BY id LIMIT ?
 """
-
-HIGHEST_ID = "SELECT coalesce(max(id), 0) FROM topics"
 
 IDLE = """
 SELECT touched_at, id, name FROM topics

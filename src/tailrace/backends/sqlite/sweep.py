@@ -20,7 +20,7 @@ from tailrace.spi import SweepBudget, SweepReport
 _log = logging.getLogger("tailrace.sqlite")
 
 _BATCH = 100
-_WINDOW = 10_000
+_NEVER = 2**62
 
 Key = tuple[int, int]
 _START: Key = (-(2**63), -(2**63))
@@ -90,15 +90,20 @@ class Sweeper:
     def _age(self, tally: Tally) -> bool:
         if self._options.retention.max_age is None:
             return True
-        oldest = int((time.time() - self._options.retention.max_age - self._options.append_timeout) * 1e6)
-        return self._go_round("age", tally, lambda after: self._batches(statements.AGED, oldest, after), self._cut)
+        oldest = oldest_kept(self._options.retention, self._options)
+        return self._go_round("age", tally, lambda after: self._batches(statements.AGED, (oldest,), after), self._cut)
 
     def _overfull(self, tally: Tally) -> bool:
         # Appends keep these limits themselves: what is left is topics without one since a limit was lowered.
         keep = self._options.retention
         if keep.max_records is None and keep.max_bytes is None:
             return True
-        return self._go_round("overfull", tally, lambda after: self._windows(keep, after, tally), self._cut)
+        limits = tuple(
+            _NEVER if most is None else min(int(most), _NEVER) for most in (keep.max_records, keep.max_bytes)
+        )
+        return self._go_round(
+            "overfull", tally, lambda after: self._batches(statements.OVERFULL, limits, after), self._cut
+        )
 
     def _forget(self, tally: Tally) -> bool:
         if self._options.forget_after is None:
@@ -107,7 +112,7 @@ class Sweeper:
         return self._go_round(
             "forget",
             tally,
-            lambda after: self._batches(statements.IDLE, idle, after),
+            lambda after: self._batches(statements.IDLE, (idle,), after),
             lambda topic_id, name, tally: self._bury(topic_id, name, idle, tally),
         )
 
@@ -156,7 +161,7 @@ class Sweeper:
 
     def _cut(self, topic_id: int, name: str, tally: Tally) -> bool:
         keep = self._options.retention
-        oldest = int((time.time() - (keep.max_age or 0) - self._options.append_timeout) * 1e6)
+        oldest = oldest_kept(keep, self._options)
 
         def chunk(connection: sqlite3.Connection) -> tuple[writing.Cut, set[str]]:
             row = reading.find(connection, name)
@@ -186,22 +191,11 @@ class Sweeper:
         tally.forgotten += self._session().write(work, self._options.append_timeout)
         return True
 
-    def _batches(self, statement: str, limit: int, after: Key) -> Iterator[tuple[Key, int, str]]:
-        while rows := self._all(statement, (limit, *after, _BATCH)):
+    def _batches(self, statement: str, limits: tuple[int, ...], after: Key) -> Iterator[tuple[Key, int, str]]:
+        while rows := self._all(statement, (*limits, *after, _BATCH)):
             for value, topic_id, name in rows:
                 after = (value, topic_id)
                 yield after, topic_id, name.decode()
-
-    def _windows(self, keep: Retention, after: Key, tally: Tally) -> Iterator[tuple[Key, int, str]]:
-        never = 2**62
-        records = never if keep.max_records is None else keep.max_records
-        size = never if keep.max_bytes is None else keep.max_bytes
-        found = self._one(statements.HIGHEST_ID, ())
-        low, highest = max(0, after[0]), 0 if found is None else found[0]
-        while low < highest and tally.room:
-            for _, topic_id, name in self._all(statements.OVERFULL, (low, low + _WINDOW, records, size)):
-                yield (topic_id, topic_id), topic_id, name.decode()
-            low += _WINDOW
 
     def _all(self, statement: str, values: tuple[object, ...]) -> list[tuple[int, int, bytes]]:
         return self._session().read(lambda connection: connection.execute(statement, values).fetchall())
@@ -221,3 +215,14 @@ def reclaim(session: Session, topic_id: int, room: int, timeout: float) -> int:
         return removed, ()
 
     return session.write(work, timeout)
+
+
+def oldest_kept(retention: Retention, options: StoreOptions) -> int:
+    """Return the earliest stamp that is kept by age.
+
+    A record is stamped before its commit and counts from when it became readable: the longest that an append may
+    take lies between the two.
+    """
+    if retention.max_age is None:
+        return 0
+    return max(0, int((time.time() - retention.max_age - options.append_timeout) * 1e6))

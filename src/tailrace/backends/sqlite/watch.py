@@ -16,7 +16,6 @@ from collections.abc import Collection
 from typing_extensions import override
 
 from tailrace.backends.sqlite.bell import Ring, fingerprint, look
-from tailrace.backends.sqlite.errors import Mapped
 from tailrace.backends.sqlite.inotify import forget_writes, writes_to
 from tailrace.backends.sqlite.session import Session
 from tailrace.errors import DurableStreamUnavailableError
@@ -47,7 +46,7 @@ class SqliteWatch(Watch):
         os.set_blocking(self._wake, False)
         self._bell: int | None = None
         self._events: int | None = None
-        with Mapped(session.location.path):
+        with session.mapped:
             try:
                 self._listen()
             except BaseException:
@@ -76,7 +75,7 @@ class SqliteWatch(Watch):
         deadline = time.monotonic() + timeout
         self._enter()
         try:
-            with Mapped(self._session.location.path):
+            with self._session.mapped:
                 while True:
                     changes = self._changes()
                     left = deadline - time.monotonic()
