@@ -18,10 +18,10 @@ _NETWORKED = frozenset(
 def capabilities(declared: Capabilities) -> dict[str, Any]:
     """Return every declared capability, ready for JSON; its store's name as ``kind``."""
     values = dataclasses.asdict(declared)
-    values["kind"] = values.pop("store")
     values["enforces"] = sorted(declared.enforces)
-    values.pop("max_payload")
-    return {"kind": values.pop("kind"), **values}
+    # Shown among the limits.
+    del values["max_payload"]
+    return {"kind": values.pop("store"), **values}
 
 
 def limits_of(declared: Capabilities) -> dict[str, int]:
@@ -52,10 +52,8 @@ def warnings(url: StoreURL, declared: Capabilities) -> list[str]:
     found = []
     if not declared.durable:
         found.append("records live only as long as this process")
-    if url.query.get("synchronous", "").lower() in ("normal", "off"):
-        found.append(
-            f"synchronous={url.query['synchronous'].lower()}: a power cut may take back records that were acknowledged"
-        )
+    if url.query.get("synchronous", "").lower() == "normal":
+        found.append("synchronous=normal: a power cut may take back records that were acknowledged")
     path = database_file(url)
     kind = filesystem_of(path.absolute().parent) if path is not None else None
     if kind in _NETWORKED:

@@ -38,7 +38,7 @@ class Capabilities:
             ``"conservative"``: always told when something was lost, sometimes when nothing was.
         atomic_batches: Whether one entry is stored whole or not at all, also across a crash.
         enforces: Which bounds of ``Retention`` hold without a sweep.
-        gevent: How calls behave in a gevent-patched process.
+        gevent: How calls behave in a gevent-patched process; ``"untested"`` promises nothing.
         fork: What a child process may do with an inherited client.
         max_payload: Bytes in one payload.
         notes: Anything else that a careful user would want to know, one sentence each.
@@ -51,7 +51,7 @@ class Capabilities:
     gap_detection: Literal["exact", "conservative"] = "exact"
     atomic_batches: bool = True
     enforces: frozenset[Literal["age", "records", "bytes"]] = frozenset()
-    gevent: Literal["cooperative", "native-thread", "refused"] = "cooperative"
+    gevent: Literal["cooperative", "native-thread", "refused", "untested"] = "untested"
     fork: Literal["reopens", "refused"] = "reopens"
     max_payload: int = limits.MAX_PAYLOAD_BYTES
     notes: tuple[str, ...] = ()

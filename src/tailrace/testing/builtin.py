@@ -1,6 +1,5 @@
 """The stores that ship with Tailrace, as stores under test, and any other by its URL."""
 
-import importlib.util
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -45,11 +44,6 @@ class SqliteUnderTest(StoreUnderTest):
         super().__init__()
         self.path = folder / "events.db"
         self._copies = 0
-
-    def unavailable(self) -> str | None:
-        if importlib.util.find_spec("tailrace.backends.sqlite") is None:
-            return "this release has no SQLite store"
-        return None
 
     def url(self) -> str:
         return f"sqlite:///{quote(str(self.path))}"

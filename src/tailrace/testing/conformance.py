@@ -21,7 +21,8 @@ from tailrace.testing.builtin import under_test
 from tailrace.testing.outcome import PREFIX
 from tailrace.testing.plugin import describe
 
-_STORE_VARIABLE = "TAILRACE_CONFORMANCE_STORE"
+STORE_VARIABLE = "TAILRACE_CONFORMANCE_STORE"
+"""Where the run finds the store URL: it may hold a password, and arguments can be read by everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,8 @@ def _arguments(results: Path, folder: str) -> list[str]:
 
 
 def _environment(url: str) -> dict[str, str]:
-    # The URL may hold a password, and arguments can be read by everybody.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", _STORE_VARIABLE: url}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", STORE_VARIABLE: url}
 
 
 def _case(element: Xml.Element) -> Case:

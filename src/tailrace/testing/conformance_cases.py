@@ -5,10 +5,9 @@ import os
 import pytest
 
 from tailrace.testing.builtin import under_test
+from tailrace.testing.conformance import STORE_VARIABLE
 from tailrace.testing.contract import *  # noqa: F403
 from tailrace.testing.stores import StoreUnderTest
-
-STORE_VARIABLE = "TAILRACE_CONFORMANCE_STORE"
 
 
 @pytest.fixture

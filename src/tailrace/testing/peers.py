@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import Protocol
+from typing import TypeAlias
 
 from tailrace import spi
 from tailrace.errors import DurableStreamError
@@ -18,6 +18,10 @@ STORE_VARIABLE = "TAILRACE_PEER_STORE"
 """Where the other process finds the store URL: not in its arguments, which everybody can read."""
 
 
+Argument: TypeAlias = list[str] | str | int | None
+"""Payloads in hexadecimal, the seal's error, or how many records to keep."""
+
+
 class PeerError(AssertionError):
     """The other side answered with an error; ``kind`` is the name of its class."""
 
@@ -26,14 +30,27 @@ class PeerError(AssertionError):
         self.kind = kind
 
 
-class Peer(Protocol):
+class Peer:
     """What the other side can be asked to do. Each call returns when it is done there."""
 
-    def append(self, topic: str, *payloads: bytes) -> None: ...
-    def seal(self, topic: str, error: str | None = None) -> None: ...
-    def delete(self, topic: str) -> None: ...
-    def trim(self, topic: str, keep: int) -> None: ...
-    def close(self) -> None: ...
+    def append(self, topic: str, *payloads: bytes) -> None:
+        self._ask("append", topic, [payload.hex() for payload in payloads])
+
+    def seal(self, topic: str, error: str | None = None) -> None:
+        self._ask("seal", topic, error)
+
+    def delete(self, topic: str) -> None:
+        self._ask("delete", topic, None)
+
+    def trim(self, topic: str, keep: int) -> None:
+        self._ask("trim", topic, keep)
+
+    def close(self) -> None:
+        """Go away. Blocks until it is gone."""
+        raise NotImplementedError
+
+    def _ask(self, operation: str, topic: str, argument: Argument) -> None:
+        raise NotImplementedError
 
 
 class SameProcess(Peer):
@@ -42,22 +59,10 @@ class SameProcess(Peer):
     def __init__(self, backend: spi.Backend) -> None:
         self._client = SyncDriver().connect(backend, EngineOptions())
 
-    def append(self, topic: str, *payloads: bytes) -> None:
-        self._perform("append", topic, [payload.hex() for payload in payloads])
-
-    def seal(self, topic: str, error: str | None = None) -> None:
-        self._perform("seal", topic, error)
-
-    def delete(self, topic: str) -> None:
-        self._perform("delete", topic, None)
-
-    def trim(self, topic: str, keep: int) -> None:
-        self._perform("trim", topic, keep)
-
     def close(self) -> None:
         self._client.close()
 
-    def _perform(self, operation: str, topic: str, argument: list[str] | str | int | None) -> None:
+    def _ask(self, operation: str, topic: str, argument: Argument) -> None:
         try:
             perform(self._client, operation, topic, argument)
         except DurableStreamError as error:
@@ -81,18 +86,6 @@ class OtherProcess(Peer):
         )
         self._answer()
 
-    def append(self, topic: str, *payloads: bytes) -> None:
-        self._ask("append", topic, [payload.hex() for payload in payloads])
-
-    def seal(self, topic: str, error: str | None = None) -> None:
-        self._ask("seal", topic, error)
-
-    def delete(self, topic: str) -> None:
-        self._ask("delete", topic, None)
-
-    def trim(self, topic: str, keep: int) -> None:
-        self._ask("trim", topic, keep)
-
     def close(self) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -100,7 +93,7 @@ class OtherProcess(Peer):
         self.process.wait(30)
         self.process.stdout.close()
 
-    def _ask(self, operation: str, topic: str, argument: object) -> None:
+    def _ask(self, operation: str, topic: str, argument: Argument) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([operation, topic, argument]) + "\n")
         self.process.stdin.flush()
@@ -116,7 +109,7 @@ class OtherProcess(Peer):
             raise PeerError(*answer)
 
 
-def perform(client: Client, operation: str, topic: str, argument: list[str] | str | int | None) -> None:
+def perform(client: Client, operation: str, topic: str, argument: Argument) -> None:
     """Do what the other side was asked to do."""
     if operation == "append" and isinstance(argument, list):
         for payload in argument:

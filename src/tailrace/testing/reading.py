@@ -86,7 +86,7 @@ def _read_on(subscription: Subscription, found: list[bytes]) -> None:
 
 
 def refused(topic: Topic, cursor: TopicCursor) -> None:
-    """Make sure that a cursor is told to be unavailable, when it is handed over or when it is entered."""
+    """Make sure that a cursor is told to be unavailable when it is handed over."""
     with pytest.raises(CursorUnavailableError):
         topic.subscribe_from_cursor(cursor)
 
