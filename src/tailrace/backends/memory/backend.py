@@ -7,6 +7,7 @@ Every other store is held to what this one does. ``memory://`` is a store of its
 import copy
 import threading
 import time
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,8 @@ class MemoryStore(Backend):
     def __init__(self, options: StoreOptions | None = None, *, beside: "MemoryStore | None" = None) -> None:
         self._options = options or StoreOptions()
         self._state: MemoryState = MemoryState() if beside is None else beside._state
-        self._own_watches: list[MemoryWatch] = []
+        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
+        self._own_watches: weakref.WeakSet[MemoryWatch] = weakref.WeakSet()
         self._closed = False
         renew_in_child(self)
 
@@ -144,7 +146,7 @@ class MemoryStore(Backend):
         with self._state.lock:
             self._check_open()
             self._state.watches.append(watch)
-            self._own_watches.append(watch)
+            self._own_watches.add(watch)
         return watch
 
     def close(self) -> None:
