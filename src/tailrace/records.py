@@ -36,12 +36,17 @@ class DurableStreamRecord:
     cursor: TopicCursor
 
 
+FEW = 4
+"""Fewer records than this are made one by one: setting up the sweep would cost more."""
+
 _set_payload = vars(DurableStreamRecord)["payload"].__set__
 _set_cursor = vars(DurableStreamRecord)["cursor"].__set__
 
 
 def records_of(payloads: Sequence[bytes], cursors: Sequence[TopicCursor]) -> list[DurableStreamRecord]:
     """Make many records at once, for a quarter of what their constructor costs each."""
+    if len(payloads) < FEW:
+        return list(map(DurableStreamRecord, payloads, cursors))
     records = list(map(object.__new__, repeat(DurableStreamRecord, len(payloads))))
     # Empty deques run the maps in C and keep nothing.
     deque(map(_set_payload, records, payloads), maxlen=0)

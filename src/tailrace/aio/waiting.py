@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from tailrace import limits
 from tailrace.engine import Engine
 
 T = TypeVar("T")
@@ -23,6 +24,10 @@ async def settled(future: "asyncio.Future[None]", timeout: float) -> None:
     A timer resolves the future itself. ``asyncio.wait_for`` would cancel it, and before Python 3.12 could
     swallow a cancellation of the caller that came at the same moment.
     """
+    if timeout >= limits.MAX_TIMEOUT:
+        # Nobody needs ten thousand timers for next year.
+        await future
+        return
     timer = asyncio.get_running_loop().call_later(timeout, _resolve, future)
     try:
         await future

@@ -8,6 +8,7 @@ so one read serves them all.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from tailrace.cursors import CursorCodec
 from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk, Elsewhere
 from tailrace.engine.feed import Feed, FeedState
@@ -25,11 +26,12 @@ class Channel:
         feeds: At ``place``, or ahead of it if they pulled more recently than the pump read.
     """
 
-    __slots__ = ("feeds", "outage", "place", "topic")
+    __slots__ = ("codec", "feeds", "outage", "place", "topic")
 
     def __init__(self, topic: str, place: Place, outage: Outage) -> None:
         self.topic = topic
         self.place = place
+        self.codec = CursorCodec(topic)
         self.feeds: dict[Feed, None] = {}
         self.outage = outage
 

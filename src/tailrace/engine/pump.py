@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from tailrace.cursors import CursorCodec
 from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed
@@ -218,13 +217,20 @@ class Pump:
             watch.close()
 
     def _read(self, plan: Plan) -> None:
+        # A channel's place is moved by this thread alone, so no lock is needed to ask for what follows it.
         channels = list(plan.channels)
-        with self._lock:
-            requests = [self._request(channel) for channel in channels]
         self.reads += 1
-        outcomes = read_all(self._backend, requests)
-        for channel, request, outcome in zip(channels, requests, outcomes, strict=True):
-            _wake(self._settle(channel, request, outcome, plan.round))
+        outcomes = read_all(self._backend, [self._request(channel) for channel in channels])
+        arrivals = [_arrival(channel, outcome) for channel, outcome in zip(channels, outcomes, strict=True)]
+        # One hold of the lock and one round of wake-ups for the whole batch: readers that run at once would
+        # fight for the lock with the rest of it.
+        with self._lock:
+            woken = [
+                feed
+                for channel, arrival in zip(channels, arrivals, strict=True)
+                for feed in self._settle(channel, arrival, plan.round)
+            ]
+        _wake(woken)
         self._report(outcomes)
 
     def _report(self, outcomes: Sequence[ReadOutcome]) -> None:
@@ -240,16 +246,17 @@ class Pump:
     def _request(self, channel: Channel) -> ReadRequest:
         return ReadRequest(channel.topic, channel.place, self._options.page_records, self._options.page_bytes)
 
-    def _settle(self, channel: Channel, request: ReadRequest, outcome: ReadOutcome, read_in: int) -> list[Feed]:
-        if isinstance(outcome, Page):
-            chunk = Chunk.of(outcome, request.after, CursorCodec(channel.topic))
-            with self._lock:
-                return self._hub.deliver(channel, chunk, read_in)
-        with self._lock:
-            if isinstance(outcome, PositionLost):
-                return self._hub.lose(channel, outcome.reason)
-            again = not isinstance(outcome.error, StoreUnusableError) and channel.outage.failed(time.monotonic())
-            return self._hub.fail(channel, outcome.error, again=again)
+    def _settle(self, channel: Channel, arrival: Chunk | PositionLost | ReadFailed, read_in: int) -> list[Feed]:
+        if isinstance(arrival, Chunk):
+            return self._hub.deliver(channel, arrival, read_in)
+        if isinstance(arrival, PositionLost):
+            return self._hub.lose(channel, arrival.reason)
+        again = not isinstance(arrival.error, StoreUnusableError) and channel.outage.failed(time.monotonic())
+        return self._hub.fail(channel, arrival.error, again=again)
+
+
+def _arrival(channel: Channel, outcome: ReadOutcome) -> Chunk | PositionLost | ReadFailed:
+    return Chunk.of(outcome, channel.place, channel.codec) if isinstance(outcome, Page) else outcome
 
 
 def read_all(backend: Backend, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
