@@ -92,7 +92,7 @@ class EngineOptions:
     batch_records: int = 1024
     batch_bytes: int = 4 * 2**20
     poll_unsure: float = 1.0
-    poll_healthy: float = 10.0
+    poll_healthy: float = 30.0
     max_payload: int = limits.MAX_PAYLOAD_BYTES
 
     def __post_init__(self) -> None:

@@ -121,6 +121,12 @@ class Hub:
                 hit = True
         return hit
 
+    def mark_one(self) -> None:
+        """Have some topic read, to learn whether the store is there at all."""
+        channel = next(iter(self._channels.values()), None)
+        if channel is not None:
+            self._dirty[channel] = None
+
     def mark_all(self) -> None:
         """Note that any topic may have moved."""
         for channel in self._channels.values():

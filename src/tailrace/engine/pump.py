@@ -22,8 +22,8 @@ from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, R
 CHANNELS_PER_READ = 500
 """Topics in one batched read, so that a change of ten thousand does not keep the first ones waiting."""
 
-SHORTEST_POLL = 0.05
-"""Seconds between fallback reads, whatever the options say."""
+SHORTEST_PROBE, LONGEST_PROBE = 0.05, 10.0
+"""Seconds between two reads of one topic that only ask whether the store is there."""
 
 _log = logging.getLogger("tailrace.pump")
 
@@ -58,7 +58,7 @@ class Pump:
         self._watch_outage = Outage(float("inf"))
         self._idle = False
         self._stopping = False
-        self._next_poll = 0.0
+        self._next_poll = self._next_probe = 0.0
         self.rounds = 0
         self.reads = 0
 
@@ -130,6 +130,10 @@ class Pump:
             if now >= self._next_poll:
                 self._hub.mark_all()
                 self._next_poll = now + self._poll_interval()
+                self._next_probe = now + self._probe_interval()
+            elif now >= self._next_probe:
+                self._hub.mark_one()
+                self._next_probe = now + self._probe_interval()
             plan = self._hub.plan(CHANNELS_PER_READ, now)
             # Decided in the same hold of the lock that found nothing to do: whoever changes the hub
             # after this sees that the loop is idle and interrupts it.
@@ -143,14 +147,18 @@ class Pump:
             self._wait(watch, pause)
 
     def _poll_interval(self) -> float:
-        watch, budget = self._watch, self._options.outage_budget
+        watch = self._watch
         healthy = watch is not None and watch.reliable
-        interval = self._options.poll_healthy if healthy else self._options.poll_unsure
-        # A store that went away without a sound is noticed by these reads, and in time.
-        return min(interval, max(budget / 3, SHORTEST_POLL)) if budget else interval
+        return self._options.poll_healthy if healthy else self._options.poll_unsure
+
+    def _probe_interval(self) -> float:
+        # A store that went away without a sound is noticed by reading one topic now and then, in time for the
+        # outage budget; only then are all of them read.
+        budget = self._options.outage_budget
+        return min(LONGEST_PROBE, max(budget / 3, SHORTEST_PROBE)) if budget else LONGEST_PROBE
 
     def _pause(self, now: float) -> float:
-        until = self._next_poll
+        until = min(self._next_poll, self._next_probe)
         retry = self._hub.next_retry()
         if retry is not None:
             until = min(until, retry)
@@ -238,6 +246,8 @@ class Pump:
         now = time.monotonic()
         if failed is not None and self._away_since is None:
             self._away_since = now
+            with self._lock:
+                self._hub.mark_all()
             self._hooks.emit(OutageBegan(str(failed.error)))
         if failed is None and self._away_since is not None:
             seconds, self._away_since = now - self._away_since, None
