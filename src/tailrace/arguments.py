@@ -29,6 +29,19 @@ def topic_name(name: object) -> str:
     return str.__str__(name)
 
 
+def name_part(what: str, text: object) -> str:
+    """Return text that topic names are compared with; may be empty.
+
+    Raises:
+        InvalidTypeError: It is not text.
+        InvalidTopicNameError: It holds a NUL or a lone surrogate.
+    """
+    if not isinstance(text, str):
+        raise InvalidTypeError(f"{what} must be text, not {type(text).__name__}")
+    _utf8_size(text, what, InvalidTopicNameError)
+    return str.__str__(text)
+
+
 def payload_bytes(payload: object) -> bytes:
     """Return a payload as immutable bytes.
 

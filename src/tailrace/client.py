@@ -8,11 +8,11 @@ from typing_extensions import Unpack
 
 from tailrace import arguments
 from tailrace.engine import Engine
-from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
 from tailrace.opening import ConnectOptions, open_backend
+from tailrace.operations import Operations
 from tailrace.options import EngineOptions
-from tailrace.spi import Backend, Capabilities, Maintenance
+from tailrace.spi import Backend, Capabilities
 from tailrace.topic import Topic
 
 
@@ -60,16 +60,13 @@ class StreamClient:
         return self._engine.backend.capabilities
 
     @property
-    def maintenance(self) -> Maintenance:
+    def maintenance(self) -> Operations:
         """Operations on the store: list, trim, delete, sweep.
 
         Raises:
             InvalidArgumentError: This store has none of its own.
         """
-        backend = self._engine.backend
-        if not isinstance(backend, Maintenance):
-            raise InvalidArgumentError(f"{self.capabilities.store} offers no maintenance through Tailrace")
-        return backend
+        return Operations(self._engine.backend)
 
     def stats(self) -> dict[str, int | float | bool | None]:
         """Return counters and gauges of this client, by name. Does not block on the store."""

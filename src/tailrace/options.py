@@ -29,8 +29,10 @@ class Retention:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InvalidTypeError(f"{name} must be a number or None, not {type(value).__name__}")
+            kinds = int | float if name == "max_age" else int
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                wanted = "a number" if name == "max_age" else "a whole number"
+                raise InvalidTypeError(f"{name} must be {wanted} or None, not {type(value).__name__}")
             if not 0 <= value < math.inf:
                 raise InvalidArgumentError(f"{name} must be a finite number of at least 0, not {value}")
 

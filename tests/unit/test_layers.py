@@ -41,11 +41,12 @@ ARROWS = {
     "subscription": _FACADE,
     "topic": f"{_FACADE} subscription",
     "opening": "errors options instrument spi",
-    "client": f"{_FACADE} opening topic subscription",
+    "operations": _FACADE,
+    "client": f"{_FACADE} opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} opening",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
-    "testing": f"{_FACADE} topic subscription client aio backends.memory backends.sqlite",
+    "testing": f"{_FACADE} operations topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} topic subscription client testing",
 }
 

@@ -1,7 +1,8 @@
 """The contract, once, above every store."""
 
 from tailrace.engine.engine import Engine
+from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.reader import Reader, Step
 from tailrace.engine.workers import Workers
 
-__all__ = ["Engine", "Reader", "Step", "Workers"]
+__all__ = ["Engine", "Reader", "Step", "Workers", "foreign_errors"]

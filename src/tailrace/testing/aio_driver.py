@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tailrace import aio, spi
+from tailrace.operations import Operations
 from tailrace.options import EngineOptions
 from tailrace.protocols import DurableStreamProducer
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
@@ -127,8 +128,8 @@ class _Client(Client):
 
     @property
     def maintenance(self) -> spi.Maintenance:
-        assert isinstance(self._backend, spi.Maintenance)
-        return self._backend
+        # The awaited client has none: operations are for scripts.
+        return Operations(self._backend)
 
 
 class AsyncDriver(Driver):

@@ -158,6 +158,7 @@ class MemoryStore(Backend):
         """Go on with a copy of the topics; the lock may have been held by a thread that the child does not have."""
         self._state.lock = threading.Lock()
         self._state.watches.clear()
+        self._own_watches.clear()
 
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         with self._state.lock:

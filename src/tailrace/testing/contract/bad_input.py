@@ -12,6 +12,7 @@ from tailrace.errors import (
     InvalidTypeError,
     PayloadTooLargeError,
 )
+from tailrace.options import Retention
 from tailrace.records import CLOSED
 from tailrace.testing.drivers import Client, Topic
 from tailrace.testing.faults import FaultyBackend
@@ -93,6 +94,23 @@ class TestBadInput:
         with pytest.raises(InvalidTypeError) as caught:
             streams.topic(wrong)
         assert isinstance(caught.value, TypeError)
+
+    @pytest.mark.parametrize("wrong", REFUSED_NAMES.values(), ids=REFUSED_NAMES)
+    def test_operations_refuse_the_names_that_topics_refuse(self, streams: Client, wrong: str) -> None:
+        with pytest.raises(InvalidTopicNameError):
+            streams.maintenance.delete(wrong)
+        with pytest.raises(InvalidTopicNameError):
+            streams.maintenance.trim(wrong, Retention(max_records=1))
+
+    def test_operations_refuse_what_no_store_could_answer(self, streams: Client) -> None:
+        for wrong in ("\0", "run \ud800"):
+            with pytest.raises(InvalidTopicNameError):
+                streams.maintenance.topics(prefix=wrong)
+            with pytest.raises(InvalidTopicNameError):
+                streams.maintenance.topics(after=wrong)
+        for limit in (0, -1, 10**30):
+            with pytest.raises(InvalidArgumentError):
+                streams.maintenance.topics(limit=limit)
 
     @pytest.mark.parametrize("odd", ODD_NAMES.values(), ids=ODD_NAMES)
     def test_an_odd_name_is_a_name(self, streams: Client, elsewhere: Client, store: StoreUnderTest, odd: str) -> None:
