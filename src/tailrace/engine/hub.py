@@ -173,6 +173,8 @@ class Hub:
             return []
         woken = list(channel.feeds)
         for feed in woken:
+            if feed.state is not FeedState.LIVE:
+                continue
             if _position(feed.place) > _position(channel.place):
                 # It is further than what was asked for, so this answer is not about its place: let it
                 # ask for itself.
@@ -206,6 +208,9 @@ class Hub:
         return min((c.outage.since for c in self._channels.values() if c.outage.since is not None), default=None)
 
     def _hand_over(self, feed: Feed, chunk: Chunk, read_in: int) -> bool:
+        if feed.state is not FeedState.LIVE:
+            # Closed, and not taken out yet: it must get nothing more, and never fall back to being open.
+            return False
         rest = chunk.rest(feed.place)
         if rest is Elsewhere.AHEAD:
             # The feed pulled after this was read; unless it was live before the read began, and then
@@ -235,7 +240,7 @@ class Hub:
         if channel.key not in self._channels:
             self._channels[channel.key] = channel
             return []
-        moved = list(channel.feeds)
+        moved = [feed for feed in channel.feeds if feed.state is FeedState.LIVE]
         for feed in moved:
             feed.state = FeedState.BEHIND
         channel.feeds.clear()

@@ -87,8 +87,29 @@ class Pump:
         with self._lock:
             if self._thread is not None or self._stopping:
                 return
-            self._thread = threading.Thread(target=self._run, name="tailrace-pump", daemon=True)
-        self._thread.start()
+            thread = self._thread = threading.Thread(target=self._run, name="tailrace-pump", daemon=True)
+            # Under the lock, so that nobody finds, and waits for, a thread that has not been started. The new one
+            # needs the lock only after it has said that it runs.
+            try:
+                thread.start()
+            except BaseException as exc:  # noqa: BLE001 - told, or raised again, below
+                self._thread = None
+                unstarted = exc
+            else:
+                return
+        self._not_started(unstarted)
+
+    def _not_started(self, exc: BaseException) -> None:
+        if isinstance(exc, RuntimeError):
+            # No more threads in this process. Nobody may be left waiting for a loop that is not there.
+            error = DurableStreamUnavailableError(f"the reading loop could not be started: {exc}")
+            with self._lock:
+                woken = self._hub.fail_all(error)
+            _wake(woken)
+            return
+        # An interrupt of the caller. The others' readers need a loop all the same.
+        self._start()
+        raise exc
 
     def stop(self) -> None:
         """End the loop and wait for it."""
@@ -101,6 +122,10 @@ class Pump:
                 thread.join(self._options.append_timeout)
 
     def _run(self) -> None:
+        with self._lock:
+            if self._thread is not threading.current_thread():
+                # Given up by a caller that was interrupted while it waited for this thread; another one runs.
+                return
         self._next_poll = 0.0
         try:
             while not self._stopping:

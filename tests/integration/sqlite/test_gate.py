@@ -3,6 +3,8 @@
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,7 +13,8 @@ import pytest
 from tests.integration.sqlite.processes import go, lines, start
 from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put, try_put
 
-from tailrace.backends.sqlite import SqliteStore
+from tailrace.backends.sqlite import SqliteStore, bell
+from tailrace.backends.sqlite.gatefile import NEXT_SECONDS
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Appended, AppendRefused, AppendUnknown, Entry
 
@@ -43,6 +46,27 @@ def test_a_stopped_process_inside_its_transaction_costs_others_their_timeout_and
     assert lines(holder) == ["released"]
     assert isinstance(waiting[0], Appended)
     assert payloads(store, "t", beginning(store, "t")) == [b"before", b"after"]
+
+
+def test_a_process_stopped_while_it_waits_its_turn_holds_nobody_up(store: SqliteStore, path: Path) -> None:
+    put(store, "t", b"0")
+    claim = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 1); print(); input()"
+    command = [sys.executable, "-c", claim, f"{path}-gate"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as next_one:
+        assert next_one.stdout is not None
+        assert next_one.stdout.readline() == "\n"
+        with Path(f"{path}-gate").open("r+b") as gate:
+            bell.wish(gate.fileno())
+        put(store, "t", b"1")
+
+        assert isinstance(try_put(store, "t", b"2", timeout=5.0), Appended)
+        for number in range(3, 6):
+            began = time.monotonic()
+            assert isinstance(try_put(store, "t", b"%d" % number, timeout=5.0), Appended)
+            assert time.monotonic() - began < NEXT_SECONDS
+
+        next_one.communicate("\n")
+    assert payloads(store, "t", beginning(store, "t")) == [b"%d" % number for number in range(6)]
 
 
 def test_a_dead_process_releases_the_gate_and_leaves_nothing_of_its_transaction(store: SqliteStore, path: Path) -> None:

@@ -16,10 +16,11 @@ from tests.integration.sqlite.steps import OpenStore, beginning, look, other_pro
 
 from tailrace.backends.sqlite import SqliteStore, schema
 from tailrace.backends.sqlite import open_store as open_url
+from tailrace.backends.sqlite.errors import Mapped
 from tailrace.backends.sqlite.location import locate
 from tailrace.errors import InvalidArgumentError, StoreUnusableError
 from tailrace.options import StoreOptions, parse_url
-from tailrace.spi import Appended, AppendRefused, Entry
+from tailrace.spi import Appended, AppendRefused, Entry, Page, PositionLost, ReadFailed, ReadRequest
 
 RunAsNobody = Callable[[str], str]
 
@@ -198,6 +199,53 @@ def test_damage_is_told_at_open_or_at_read_and_never_as_the_drivers_error(open_s
             if damaged is not None:
                 damaged.close()
     assert told > 10
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM records WHERE position = 5 AND topic_id = 1",
+        "DELETE FROM records WHERE position > 5 AND topic_id = 1",
+        "UPDATE records SET position = 50 WHERE position = 5 AND topic_id = 1",
+        "UPDATE records SET payload = 'text' WHERE position = 5 AND topic_id = 1",
+        "UPDATE records SET tag = -1 WHERE position = 5 AND topic_id = 1",
+        "UPDATE records SET tag = 'x' WHERE position = 5 AND topic_id = 1",
+        "UPDATE topics SET last_position = 40 WHERE id = 1",
+        "UPDATE topics SET last_position = 'x' WHERE id = 1",
+        "UPDATE topics SET incarnation = -1 WHERE id = 1",
+        "UPDATE topics SET horizon_tag = 5000000000 WHERE id = 1",
+    ],
+)
+@pytest.mark.parametrize("max_bytes", [2**30, 4])
+def test_rows_that_do_not_fit_together_are_damage_and_no_hole_to_pass_over(
+    store: SqliteStore, path: Path, damage: str, max_bytes: int
+) -> None:
+    for number in range(8):
+        put(store, "t", b"%d" % number)
+    put(store, "neighbour", b"here")
+    start_of, neighbour = beginning(store, "t"), beginning(store, "neighbour")
+    with other_program(path) as program:
+        program.execute(damage)
+
+    place, read = start_of, list[bytes]()
+    while True:
+        outcome, beside = store.read(
+            [ReadRequest("t", place, 100, max_bytes), ReadRequest("neighbour", neighbour, 100, max_bytes)]
+        )
+        assert isinstance(beside, Page)
+        if not isinstance(outcome, Page):
+            break
+        assert outcome.records, "a page of nothing with more to come is asked for for ever"
+        place, read = outcome.end, [*read, *(payload for _, _, payload in outcome.records)]
+
+    assert isinstance(outcome, ReadFailed | PositionLost)
+    assert isinstance(outcome, PositionLost) or isinstance(outcome.error, StoreUnusableError)
+    assert read == [b"%d" % number for number in range(len(read))]
+
+
+def test_damage_that_the_driver_can_not_even_name_is_told() -> None:
+    with pytest.raises(StoreUnusableError, match="is damaged"), Mapped("events.db"):
+        raise UnicodeDecodeError("utf-8", b"\xc4", 0, 1, "invalid continuation byte")
 
 
 def test_a_directory_without_write_rights_is_told(shared_folder: Path) -> None:

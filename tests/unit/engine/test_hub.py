@@ -352,3 +352,32 @@ def test_leaving_without_having_joined_does_nothing(state: FeedState) -> None:
     stranger.state = state
 
     assert not hub.leave(stranger)
+
+
+def test_a_closed_reader_that_is_not_taken_out_yet_gets_nothing_and_stays_closed() -> None:
+    hub = Hub(30)
+    roomy, tight = feed(place(0)), feed(place(0), most=1)
+    hub.join(roomy)
+    hub.join(tight)
+    channel = only(hub)
+    hub.deliver(channel, chunk(place(0), 1), 1)
+    for each in (roomy, tight):
+        each.close()
+
+    hub.deliver(channel, chunk(place(1), 3), 2)
+
+    assert payloads(roomy) == payloads(tight) == []
+    assert roomy.state is tight.state is FeedState.ENDED
+
+
+def test_a_closed_reader_stays_closed_when_its_place_is_lost() -> None:
+    hub = Hub(30)
+    ahead = feed(place(2))
+    hub.join(feed(place(1)))
+    hub.join(ahead)
+    channel = only(hub)
+    ahead.close()
+
+    hub.lose(channel, "gone")
+
+    assert ahead.state is FeedState.ENDED

@@ -218,3 +218,80 @@ def test_a_subscription_that_is_dropped_unclosed_warns_and_is_released() -> None
             del subscription
         client.topic("t").append(b"a")
         eventually(lambda: client.stats()["live_subscriptions"] == 0)
+
+
+def refuse_threads(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let the next thread not start."""
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        monkeypatch.setattr(threading.Thread, "start", start)
+        raise error
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+
+def test_a_process_that_can_have_no_more_threads_ends_the_reader_with_our_error_and_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = StreamClient(MemoryStore())
+    topic = client.topic("t")
+    refuse_threads(monkeypatch, RuntimeError("can't start new thread"))
+
+    with topic.subscribe_from_tail() as subscription:
+        with pytest.raises(DurableStreamUnavailableError, match="could not be started"):
+            subscription.receive(10.0)
+        assert subscription.receive(0) is CLOSED
+
+    with topic.subscribe_from_tail() as subscription:
+        topic.append(b"a")
+        assert payload(subscription) == b"a"
+    client.close()
+
+
+def test_an_interrupt_while_the_loop_is_started_leaves_nobody_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = StreamClient(MemoryStore())
+    topic = client.topic("t")
+    refuse_threads(monkeypatch, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt), topic.subscribe_from_tail():
+        pass
+
+    with topic.subscribe_from_tail() as subscription:
+        topic.append(b"a")
+        assert payload(subscription) == b"a"
+    client.close()
+
+
+def test_closing_the_client_while_the_loop_is_started_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = StreamClient(MemoryStore())
+    start, starting, go = threading.Thread.start, threading.Event(), threading.Event()
+
+    def slow(thread: threading.Thread) -> None:
+        if thread.name == "tailrace-pump":
+            starting.set()
+            go.wait(10.0)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", slow)
+    subscription = client.topic("t").subscribe_from_tail()
+    failed: list[BaseException] = []
+
+    def close() -> None:
+        try:
+            client.close()
+        except BaseException as exc:  # noqa: BLE001 - looked at below
+            failed.append(exc)
+
+    entering = threading.Thread(target=subscription.__enter__)
+    closing = threading.Thread(target=close)
+    entering.start()
+    assert starting.wait(10.0)
+    closing.start()
+    closing.join(0.2)
+    go.set()
+    entering.join(10.0)
+    closing.join(10.0)
+
+    assert not failed
+    assert not closing.is_alive()
+    assert subscription.receive(0) is CLOSED

@@ -55,6 +55,9 @@ class Mapped:
             raise explain(exc, self._what) from exc
         if isinstance(exc, OSError):
             raise _explain_os(exc, self._what) from exc
+        if isinstance(exc, UnicodeDecodeError):
+            # The driver could not even read SQLite's own message, which quotes the damaged bytes.
+            raise StoreUnusableError(f"{self._what} {_UNUSABLE[sqlite3.SQLITE_CORRUPT]}") from exc
 
 
 def primary_code(exc: sqlite3.Error) -> int:

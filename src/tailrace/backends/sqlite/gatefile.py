@@ -8,10 +8,16 @@ of the gate and reads of the wish asks for that right first, and so can not slip
 import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from tailrace.backends.sqlite import bell
 from tailrace.backends.sqlite.location import Location
+
+NEXT_SECONDS = 0.25
+"""How long the right to be next is waited for. A turn is a commit or a few; one who takes longer is not in a turn."""
+
+_LOOK_EVERY = 0.001
 
 
 def open_file(location: Location) -> int:
@@ -43,12 +49,26 @@ def try_lock(fd: int, polite: bool) -> bool:
 
 def lock(fd: int) -> None:
     """Wait for the lock, however long it takes."""
-    fcntl.lockf(fd, fcntl.LOCK_EX, 1)
     try:
-        bell.wish(fd)
+        if _be_next(fd):
+            bell.wish(fd)
         fcntl.flock(fd, fcntl.LOCK_EX)
     finally:
         fcntl.lockf(fd, fcntl.LOCK_UN, 1)
+
+
+def _be_next(fd: int) -> bool:
+    # Not for ever: whoever has this right may have been stopped while it waited, and the gate be free. Without the
+    # right no wish is left either, or we would be polite to that one again after our own turn.
+    deadline = time.monotonic() + NEXT_SECONDS
+    while True:
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+            return True
+        except (BlockingIOError, PermissionError):
+            if time.monotonic() >= deadline:
+                return False
+        time.sleep(_LOOK_EVERY)
 
 
 def unlock(fd: int) -> None:

@@ -9,11 +9,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from tailrace.backends.sqlite import statements
+from tailrace.boundaries import MAX_POSITION
+from tailrace.errors import StoreUnusableError
 from tailrace.spi import (
     Boundary,
     Bounds,
     Page,
     PositionLost,
+    ReadFailed,
     ReadOutcome,
     ReadRequest,
     Seal,
@@ -24,6 +27,9 @@ from tailrace.spi import (
 )
 
 _payload = itemgetter(2)
+
+_DAMAGED = "the database is damaged: restore it from a backup, or salvage it with the sqlite3 shell's .recover"
+_MAX_TAG = 2**32 - 1
 
 
 class TopicRow(NamedTuple):
@@ -69,8 +75,13 @@ def now() -> int:
 
 def find(connection: sqlite3.Connection, topic: str) -> TopicRow | None:
     """Return a topic's row."""
-    row = connection.execute(statements.TOPIC, (topic.encode(),)).fetchone()
-    return None if row is None else TopicRow._make(row)
+    found = connection.execute(statements.TOPIC, (topic.encode(),)).fetchone()
+    if found is None:
+        return None
+    row = TopicRow._make(found)
+    if not _sound(row):
+        raise StoreUnusableError(_DAMAGED)
+    return row
 
 
 def grave(connection: sqlite3.Connection, topic: str) -> int:
@@ -86,7 +97,14 @@ def bounds(connection: sqlite3.Connection, topic: str) -> Bounds | Unborn:
 
 
 def page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: float) -> ReadOutcome:
-    """Check that a place holds, and read after it."""
+    """Check that a place holds, and read after it. A topic whose rows are damaged does not fail its neighbours."""
+    try:
+        return _page(connection, request, tombstone_for)
+    except StoreUnusableError as exc:
+        return ReadFailed(exc)
+
+
+def _page(connection: sqlite3.Connection, request: ReadRequest, tombstone_for: float) -> ReadOutcome:
     row = find(connection, request.topic)
     after = request.after
     if isinstance(after, Unborn):
@@ -117,12 +135,19 @@ def _records_after(
         return ()
     rows = connection.execute(statements.RECORDS_AFTER, (row.id, position, wanted))
     if wanted * row.largest <= request.max_bytes:
-        return rows.fetchall()
+        return _dense(rows.fetchall(), position, wanted)
+    try:
+        picked = _fitting(rows, wanted, request.max_bytes, row.largest)
+    except TypeError:
+        raise StoreUnusableError(_DAMAGED) from None
+    return _dense(picked, position, max(1, len(picked)))
+
+
+def _fitting(rows: sqlite3.Cursor, wanted: int, room: int, largest: int) -> Sequence[StoredRecord]:
     picked: list[StoredRecord] = []
-    room = request.max_bytes
     # As many at once as fit however large they are; one by one near the end. At most one record is read in vain.
     while len(picked) < wanted:
-        some = list(islice(rows, max(1, room // row.largest)))
+        some = list(islice(rows, max(1, room // largest)))
         size = sum(map(len, map(_payload, some)))
         if not some or (picked and size > room):
             break
@@ -132,3 +157,31 @@ def _records_after(
             break
     rows.close()
     return picked
+
+
+def _dense(records: Sequence[StoredRecord], position: int, count: int) -> Sequence[StoredRecord]:
+    # SQLite finds torn pages, not rows or index entries that changed or went: a reader would pass over a hole, or ask
+    # again and again for what is not there.
+    if len(records) == count:
+        positions, tags, payloads = zip(*records, strict=True)
+        whole = (
+            positions == tuple(range(position + 1, position + 1 + count))
+            and {*map(type, tags)} == {int}
+            and 0 <= min(tags) <= max(tags) <= _MAX_TAG
+            and {*map(type, payloads)} == {bytes}
+        )
+        if whole:
+            return records
+    raise StoreUnusableError(_DAMAGED)
+
+
+def _sound(row: TopicRow) -> bool:
+    # `largest` is 0 only while nothing but empty payloads was stored; it divides the room of a page.
+    return (
+        {*map(type, row[:8])} == {int}
+        and 0 < row.incarnation <= MAX_POSITION
+        and 0 <= row.horizon_position <= row.last_position <= MAX_POSITION
+        and 0 <= row.horizon_tag <= _MAX_TAG
+        and 0 <= row.last_tag <= _MAX_TAG
+        and row.largest >= 0
+    )
