@@ -3,7 +3,6 @@ hundred records, so that nobody who appends waits longer than one of them takes.
 """
 
 import sqlite3
-import time
 from collections.abc import Sequence
 
 from tailrace.backends.sqlite import reading, statements, writing
@@ -14,6 +13,9 @@ from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 
 CHUNK = 500
 """Records removed in one transaction."""
+
+_NO_LIMIT = 2**62
+"""More than there can be, and still a number that SQLite takes."""
 
 
 class SqliteMaintenance:
@@ -28,7 +30,7 @@ class SqliteMaintenance:
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order of their names."""
         start, end = prefix.encode(), _past(prefix.encode())
-        values = (after.encode(), start, end, end, max(0, limit))
+        values = (after.encode(), start, end, end, max(0, min(limit, _NO_LIMIT)))
         rows = self._session().read(lambda connection: connection.execute(statements.LIST_TOPICS, values).fetchall())
         return [
             TopicInfo(name.decode(), records, size, touched / 1e6 if last else None, reading.seal_of(sealed, error))
@@ -93,7 +95,7 @@ def oldest_kept(retention: Retention, options: StoreOptions) -> int:
     """
     if retention.max_age is None:
         return 0
-    return int((time.time() - retention.max_age - options.append_timeout) * 1e6)
+    return reading.stamp(retention.max_age + options.append_timeout)
 
 
 def _past(prefix: bytes) -> bytes | None:

@@ -44,7 +44,7 @@ class Tally:
         """Records that the next transaction may remove; 0 ends the sweep."""
         if time.monotonic() > self.deadline:
             return 0
-        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records))
+        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records, 2**31))
 
 
 class Sweeper:
@@ -90,7 +90,7 @@ class Sweeper:
     def _age(self, tally: Tally) -> bool:
         if self._options.retention.max_age is None:
             return True
-        oldest = int((time.time() - self._options.retention.max_age - self._options.append_timeout) * 1e6)
+        oldest = reading.stamp(self._options.retention.max_age + self._options.append_timeout)
         return self._go_round("age", tally, lambda after: self._batches(statements.AGED, oldest, after), self._cut)
 
     def _overfull(self, tally: Tally) -> bool:
@@ -103,7 +103,7 @@ class Sweeper:
     def _forget(self, tally: Tally) -> bool:
         if self._options.forget_after is None:
             return True
-        idle = int((time.time() - self._options.forget_after) * 1e6)
+        idle = reading.stamp(self._options.forget_after)
         return self._go_round(
             "forget",
             tally,
@@ -112,7 +112,7 @@ class Sweeper:
         )
 
     def _expire(self, tally: Tally) -> bool:
-        before = int((time.time() - self._options.tombstone_for) * 1e6)
+        before = reading.stamp(self._options.tombstone_for)
 
         def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
             return connection.execute(statements.EXPIRE_TOMBSTONES, (before, _BATCH)).rowcount, ()
@@ -156,7 +156,7 @@ class Sweeper:
 
     def _cut(self, topic_id: int, name: str, tally: Tally) -> bool:
         keep = self._options.retention
-        oldest = int((time.time() - (keep.max_age or 0) - self._options.append_timeout) * 1e6)
+        oldest = reading.stamp((keep.max_age or 0) + self._options.append_timeout)
 
         def chunk(connection: sqlite3.Connection) -> tuple[writing.Cut, set[str]]:
             row = reading.find(connection, name)
@@ -194,8 +194,8 @@ class Sweeper:
 
     def _windows(self, keep: Retention, after: Key, tally: Tally) -> Iterator[tuple[Key, int, str]]:
         never = 2**62
-        records = never if keep.max_records is None else keep.max_records
-        size = never if keep.max_bytes is None else keep.max_bytes
+        records = never if keep.max_records is None else min(keep.max_records, never)
+        size = never if keep.max_bytes is None else min(keep.max_bytes, never)
         found = self._one(statements.HIGHEST_ID, ())
         low, highest = max(0, after[0]), 0 if found is None else found[0]
         while low < highest and tally.room:
