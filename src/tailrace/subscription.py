@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from tailrace import arguments
 from tailrace.engine import Reader, Step
+from tailrace.errors import DurableStreamError
 from tailrace.protocols import DurableStreamSubscription
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
 
@@ -46,7 +47,19 @@ class Subscription(DurableStreamSubscription):
                 return record
         except (IndexError, TypeError):
             pass
-        return self._receive(arguments.timeout_seconds(timeout))
+        except BaseException:
+            self._reader.rewind()
+            raise
+        seconds = arguments.timeout_seconds(timeout)
+        try:
+            return self._receive(seconds)
+        except DurableStreamError:
+            raise
+        except BaseException:
+            # KeyboardInterrupt, a soft time limit: it may have come between taking a record and returning it, or
+            # between buffering a page and noting that it was. Whoever goes on receiving must not miss or repeat any.
+            self._reader.rewind()
+            raise
 
     def _receive(self, timeout: float) -> DurableStreamRecord | Closed | None:
         reader, waiter = self._reader, self._reader.feed.waiter

@@ -156,7 +156,7 @@ class Engine:
         with self.lock:
             was_admitted = reader in self._readers
             self._readers.discard(reader)
-            tell = self.hub.leave(reader.feed) and self._pump.must_be_told()
+            tell = self.part(reader.feed)
         if tell:
             self.nudge()
         if was_admitted:
@@ -169,6 +169,10 @@ class Engine:
     def join(self, feed: Feed) -> bool:
         """Make a feed live, with the lock held; return whether ``nudge`` is needed after it is released."""
         return self.hub.join(feed) and self._pump.must_be_told()
+
+    def part(self, feed: Feed) -> bool:
+        """Make a feed no longer live, with the lock held; return whether ``nudge`` is needed after it is released."""
+        return self.hub.leave(feed) and self._pump.must_be_told()
 
     def nudge(self) -> None:
         """Make the pump look at the hub. Without the lock."""

@@ -70,6 +70,11 @@ class Feed:
         if self.ending is None:
             self.ending = StreamEnd("failed", str(error), error)
 
+    def rewind(self, place: Place) -> None:
+        """Read again after ``place``, and forget what followed it: its end too, which the store tells again."""
+        self.buffer.clear()
+        self.place, self.ending, self.state = place, None, FeedState.BEHIND
+
     def close(self) -> None:
         """End now; nothing buffered is delivered any more."""
         self.state = FeedState.ENDED

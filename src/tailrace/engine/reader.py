@@ -132,6 +132,19 @@ class Reader:
         else:
             self._failed(outcome)
 
+    def rewind(self) -> None:
+        """Go on right after the record returned last, whatever was buffered or half done. Does no I/O."""
+        feed, last = self.feed, self.last
+        place = self._start if last is None else self._engine.codec(feed.topic).decode(last.cursor)
+        with self._engine.lock:
+            if feed.state not in (FeedState.BEHIND, FeedState.LIVE):
+                return
+            tell = self._engine.part(feed)
+            self.ready.clear()
+            feed.rewind(place)
+        if tell:
+            self._engine.nudge()
+
     def close(self) -> None:
         """End this subscription. Idempotent, never raises, from any thread."""
         with self._engine.lock:

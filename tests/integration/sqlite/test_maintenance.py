@@ -196,10 +196,14 @@ def test_a_reader_at_the_horizon_goes_on_while_the_topic_is_swept(open_store: Op
     assert [payload for _, _, payload in page.records] == [b"y"]
 
 
-@pytest.mark.parametrize("keep", [Retention(max_age=1e300), Retention(max_bytes=10**30), Retention(max_records=10**30)])
-def test_a_bound_beyond_any_number_of_the_store_keeps_everything(open_store: OpenStore, keep: Retention) -> None:
-    store = open_store(retention=keep)
-    put(store, "t", b"x")
-    assert store.sweep(SweepBudget()).done
-    assert store.trim("t", keep) == 0
-    assert payloads(store, "t", beginning(store, "t")) == [b"x"]
+@pytest.mark.parametrize(
+    "for_ever",
+    [Retention(max_age=1e300), Retention(max_age=10**30), Retention(max_records=2**70), Retention(max_bytes=2**64)],
+)
+def test_limits_beyond_any_number_of_the_store_keep_everything(open_store: OpenStore, for_ever: Retention) -> None:
+    store = open_store(retention=for_ever)
+    put(store, "t", b"1", b"2")
+
+    assert store.sweep(SweepBudget(max_records=2**70, chunk_records=2**70)).done
+    assert store.trim("t", for_ever) == 0
+    assert [info.records for info in store.topics(limit=2**70)] == [2]

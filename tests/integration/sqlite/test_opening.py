@@ -92,6 +92,14 @@ def test_urls_that_mean_nothing_are_refused_with_a_hint(url: str, words: str) ->
         locate(parse_url(url))
 
 
+@pytest.mark.parametrize("name", ["a\udcff.db", "a%00.db", "loop"])
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    with pytest.raises((InvalidArgumentError, StoreUnusableError)):
+        open_text(f"sqlite:///{tmp_path}/{name}")
+
+
 @pytest.mark.parametrize(("setting", "level"), [("", 2), ("?synchronous=full", 2), ("?synchronous=normal", 1)])
 def test_synchronous_is_full_unless_said_otherwise(path: Path, setting: str, level: int) -> None:
     store = open_text(f"sqlite:///{path}{setting}")

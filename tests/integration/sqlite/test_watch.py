@@ -166,3 +166,22 @@ def test_a_record_is_there_when_its_hint_comes(store: SqliteStore, open_store: O
         assert listener.wait(10.0) == Changes(frozenset({"t"}))
         assert store.topics()[0].records == n
         writer.join()
+
+
+@pytest.mark.parametrize("rung", [2**64 - 1, 2**63, 2**64 - 600])
+def test_a_bell_that_counts_nonsense_fails_no_append_and_is_heard(
+    store: SqliteStore, open_store: OpenStore, path: Path, rung: int
+) -> None:
+    put(store, "t", b"0")
+    gate = Path(f"{path}-gate")
+    image = bytearray(gate.read_bytes())
+    image[16:24] = rung.to_bytes(8, "little")
+    gate.write_bytes(image)
+    watch = open_store().watch()
+    watch.follow(["t"], [])
+
+    for _ in range(3):
+        put(store, "t", b"x")
+        changes = watch.wait(10.0)
+        assert changes.anything or changes.topics == {"t"}
+    watch.close()

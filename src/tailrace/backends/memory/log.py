@@ -41,13 +41,21 @@ class TopicLog:
 
     def extend(self, payloads: Sequence[bytes], tag: int, now: float) -> Boundary:
         """Add payloads at the tail and return the place of the last one."""
-        position = self.last[0]
+        position, size, kept = self.last[0], self.size, len(self._records)
+        added: list[StoredRecord] = []
         for payload in payloads:
             position += 1
-            self._records.append(StoredRecord(position, tag, payload))
-            self._stamps.append(now)
-            self.size += len(payload)
-        self.last, self.touched = (position, tag), now
+            added.append(StoredRecord(position, tag, payload))
+            size += len(payload)
+        try:
+            self._records.extend(added)
+            self._stamps.extend([now] * len(added))
+        except BaseException:
+            # An interrupt of the thread that appends must leave all of them or none.
+            del self._records[kept:], self._stamps[kept:]
+            raise
+        # Together, with no call in between at which an interrupt could come.
+        self.last, self.touched, self.size = (position, tag), now, size
         return self.boundary(self.last)
 
     def boundary(self, at: tuple[int, int]) -> Boundary:
@@ -80,9 +88,9 @@ class TopicLog:
         before = self._head
         while self.records and self._over(retention, cut):
             gone = self._records[self._head]
-            self._head += 1
-            self.size -= len(gone.payload)
-            self.horizon = (gone.position, gone.tag)
+            size = self.size - len(gone.payload)
+            # Together, as in ``extend``.
+            self._head, self.size, self.horizon = self._head + 1, size, (gone.position, gone.tag)
         removed = self._head - before
         if self._head * 2 > len(self._records):
             del self._records[: self._head], self._stamps[: self._head]

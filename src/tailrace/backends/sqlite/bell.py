@@ -50,7 +50,8 @@ def ring(fd: int, moved: Collection[str]) -> int:
             at = _RING_AT + rung % SLOTS * 8
             image[at : at + 8] = fingerprint(topic)
             rung += 1
-    _HEAD.pack_into(image, _WISH.size, _MAGIC, rung)
+    # What stood there may be garbage at the top of the range; a commit that is stored must not fail for its bell.
+    _HEAD.pack_into(image, _WISH.size, _MAGIC, rung % 2**64)
     # One write, so that watchers wake once; without the wish, which somebody may be writing right now.
     os.pwrite(fd, memoryview(image)[_WISH.size :], _WISH.size)
     return int(_WISH.unpack_from(image)[0])

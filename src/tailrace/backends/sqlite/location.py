@@ -59,4 +59,14 @@ def locate(url: StoreURL) -> Location:
         raise InvalidArgumentError(
             f"sqlite://{url.location} names a host; for a file here write sqlite:///{url.location}"
         )
-    return Location(str(Path(url.location[1:]).resolve()), synchronous)
+    return Location(_resolved(url.location[1:]), synchronous)
+
+
+def _resolved(path: str) -> str:
+    try:
+        resolved = str(Path(path).resolve())
+        resolved.encode()
+    except (OSError, RuntimeError, ValueError) as exc:
+        # A loop of links, a NUL character, bytes that are no UTF-8: no file that SQLite could be told to open.
+        raise InvalidArgumentError(f"sqlite:// can not use this path: {exc}") from exc
+    return resolved

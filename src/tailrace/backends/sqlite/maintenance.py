@@ -14,6 +14,9 @@ from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 CHUNK = 500
 """Records removed in one transaction."""
 
+_NO_LIMIT = 2**62
+"""More than there can be, and still a number that SQLite takes."""
+
 
 class SqliteMaintenance:
     """The ``Maintenance`` half of the store."""
@@ -27,7 +30,7 @@ class SqliteMaintenance:
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order of their names."""
         start, end = prefix.encode(), _past(prefix.encode())
-        values = (after.encode(), start, end, end, max(0, limit))
+        values = (after.encode(), start, end, end, max(0, min(limit, _NO_LIMIT)))
         rows = self._session().read(lambda connection: connection.execute(statements.LIST_TOPICS, values).fetchall())
         return [
             TopicInfo(name.decode(), records, size, touched / 1e6 if last else None, reading.seal_of(sealed, error))

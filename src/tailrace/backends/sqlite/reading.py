@@ -73,6 +73,11 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
+def stamp(ago: float) -> int:
+    """Return the stamp of that many seconds ago; 0 for anything before the epoch, however long before."""
+    return max(0, int((time.time() - ago) * 1e6))
+
+
 def find(connection: sqlite3.Connection, topic: str) -> TopicRow | None:
     """Return a topic's row."""
     found = connection.execute(statements.TOPIC, (topic.encode(),)).fetchone()

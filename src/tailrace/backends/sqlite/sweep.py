@@ -44,7 +44,7 @@ class Tally:
         """Records that the next transaction may remove; 0 ends the sweep."""
         if time.monotonic() > self.deadline:
             return 0
-        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records))
+        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records, 2**31))
 
 
 class Sweeper:
@@ -108,7 +108,7 @@ class Sweeper:
     def _forget(self, tally: Tally) -> bool:
         if self._options.forget_after is None:
             return True
-        idle = int((time.time() - self._options.forget_after) * 1e6)
+        idle = reading.stamp(self._options.forget_after)
         return self._go_round(
             "forget",
             tally,
@@ -117,7 +117,7 @@ class Sweeper:
         )
 
     def _expire(self, tally: Tally) -> bool:
-        before = int((time.time() - self._options.tombstone_for) * 1e6)
+        before = reading.stamp(self._options.tombstone_for)
 
         def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
             return connection.execute(statements.EXPIRE_TOMBSTONES, (before, _BATCH)).rowcount, ()
@@ -225,4 +225,4 @@ def oldest_kept(retention: Retention, options: StoreOptions) -> int:
     """
     if retention.max_age is None:
         return 0
-    return max(0, int((time.time() - retention.max_age - options.append_timeout) * 1e6))
+    return reading.stamp(retention.max_age + options.append_timeout)

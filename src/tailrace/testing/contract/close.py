@@ -169,7 +169,7 @@ class TestClose:
     def test_many_subscriptions_leave_nothing_behind(self, topic: Topic) -> None:
         topic.append(b"x")
         read_all(topic.subscribe_from_beginning(), 1)
-        with no_leaks():
+        with no_leaks(pooled_files=10):
             for _ in range(100):
                 topic.subscribe_from_tail()
                 with topic.subscribe_from_beginning() as subscription:

@@ -112,7 +112,7 @@ class TestOneShot:
             topic.append(b"x")
             take(warm, 1)
         store.trim(topic.name, keep=1)
-        with no_leaks():
+        with no_leaks(pooled_files=10):
             for _ in range(20):
                 topic.append(b"y")
                 _failed_to_enter(topic, store)

@@ -301,8 +301,8 @@ class TestOutage:
         with topic.subscribe_from_beginning() as warm:
             take(warm, 1)
             nothing(warm)
-        with no_leaks():
-            for _ in range(10):
+        with no_leaks(pooled_files=10):
+            for _ in range(20):
                 subscription = topic.subscribe_from_beginning()
                 faulty.always("read", Fail())
                 with pytest.raises(DurableStreamUnavailableError):
