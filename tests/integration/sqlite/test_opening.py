@@ -251,6 +251,22 @@ def test_rows_that_do_not_fit_together_are_damage_and_no_hole_to_pass_over(
     assert read == [b"%d" % number for number in range(len(read))]
 
 
+def test_after_the_log_was_removed_nothing_is_acknowledged_that_others_do_not_see(
+    open_store: OpenStore, path: Path
+) -> None:
+    store = open_store()
+    put(store, "t", b"1")
+    for side in ("-wal", "-shm"):
+        Path(f"{path}{side}").unlink()
+
+    assert isinstance(try_put(store, "t", b"2"), Appended | AppendRefused)
+    put(store, "t", b"3")
+
+    other = open_store()
+    assert payloads(other, "t", beginning(other, "t"))[-1] == b"3"
+    assert payloads(store, "t", beginning(store, "t")) == payloads(other, "t", beginning(other, "t"))
+
+
 def test_damage_that_the_driver_can_not_even_name_is_told() -> None:
     with pytest.raises(StoreUnusableError, match="is damaged"), Mapped("events.db"):
         raise UnicodeDecodeError("utf-8", b"\xc4", 0, 1, "invalid continuation byte")

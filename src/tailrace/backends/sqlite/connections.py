@@ -51,6 +51,7 @@ class Connections:
         self._idle: dict[Kind, list[sqlite3.Connection]] = {kind: [] for kind in _KEPT}
         self._lent: dict[sqlite3.Connection, int] = {}
         self._file: tuple[int, ...] | None = None
+        self._log: tuple[int, int] | None = None
         self._read_only: bool | None = None
         self._epoch = 0
         self._forks = 0
@@ -105,7 +106,7 @@ class Connections:
             self._changed.notify_all()
 
     def _lend(self, kind: Kind) -> sqlite3.Connection:
-        file = self._identity()
+        file, log = self._identity(), self._log_file()
         with self._lock:
             while self._forks:
                 self._changed.wait()
@@ -116,16 +117,30 @@ class Connections:
                 # old one, and would for ever; an append to it would be acknowledged and gone.
                 self._retire()
                 self._file = file
+            elif self._log not in (None, log):
+                # Somebody removed the log under open connections, which nothing of SQLite's does. They would go on
+                # in the removed one, and an append be acknowledged that nobody else can ever see.
+                self._retire()
             if self._idle[kind]:
                 connection = self._idle[kind].pop()
                 self._lent[connection] = self._epoch
                 return connection
         return self._open(kind)
 
+    def _log_file(self) -> tuple[int, int] | None:
+        try:
+            status = os.stat(f"{self._location.path}-wal")
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
     def _open(self, kind: Kind) -> sqlite3.Connection:
         connection = self._opened(kind)
+        log = self._log_file()
         with self._lock:
             self._lent[connection] = self._epoch
+            if self._log is None:
+                self._log = log
             keeper_missing = kind != "keeper" and not self._idle["keeper"]
         if keeper_missing:
             try:
@@ -165,6 +180,7 @@ class Connections:
 
     def _retire(self) -> None:
         self._epoch += 1
+        self._log = None
         for idle in self._idle.values():
             while idle:
                 close_quietly(idle.pop())
