@@ -324,6 +324,23 @@ def test_a_copy_without_its_log_is_readable_where_nothing_can_be_written(shared_
     assert said == "1\n"
 
 
+def test_a_reader_who_may_write_the_folder_only_leaves_nothing_that_shuts_the_owner_out(shared_folder: Path) -> None:
+    path = shared_folder / "events.db"
+    store = open_text(f"sqlite:///{path}")
+    put(store, "t", b"1")
+    store.close()
+    for side in ("-wal", "-shm", "-gate"):
+        Path(f"{path}{side}").unlink(missing_ok=True)
+    shared_folder.chmod(0o777)
+    said = run_without_rights(f"""
+        store = SqliteStore(Location({str(path)!r}))
+        print(store.read([ReadRequest("t", store.bounds("t").beginning, 10, 100)])[0].records[0][2])
+        store.close()
+    """)
+    assert said == "b'1'\n"
+    assert list(shared_folder.iterdir()) == [path]
+
+
 def test_side_files_have_the_rights_of_the_database(open_store: OpenStore, path: Path) -> None:
     path.touch()
     path.chmod(0o660)

@@ -98,9 +98,9 @@ def _checked(connection: sqlite3.Connection, location: Location) -> sqlite3.Conn
 
 
 def _read_only_mode(location: Location) -> str:
-    # A copy without its log, in a place where none can be made (a read-only medium), can not change either:
-    # SQLite opens it only when told so.
-    if Path(f"{location.path}-wal").exists() or os.access(location.folder, os.W_OK):
+    # Without its log a file can not change, and SQLite opens it only when told so where it can make none. Where it
+    # could (the folder may be written, the file not), it would leave a log of this user's that the owner can not write.
+    if Path(f"{location.path}-wal").exists() or writable(location):
         return "ro"
     return "ro&immutable=1"
 
