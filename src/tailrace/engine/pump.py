@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from tailrace import native
 from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed
@@ -121,6 +122,12 @@ class Pump:
             if thread is not threading.current_thread():
                 thread.join(self._options.append_timeout)
 
+    def disown(self) -> None:
+        """In a child: end the parent's loop, if it was inherited as well. Without the lock, which may be held."""
+        self._stopping = True
+        if native.patched() and self._watch is not None:
+            self._watch.interrupt()
+
     def _run(self) -> None:
         with self._lock:
             if self._thread is not threading.current_thread():
@@ -168,6 +175,9 @@ class Pump:
             watch = self._follow(watch, plan)
         if plan.channels:
             self._read(plan)
+            if native.patched():
+                # A store that never waits (memory) would not let other greenlets in until everything is read.
+                time.sleep(0)
         elif not plan:
             self._wait(watch, pause)
 
