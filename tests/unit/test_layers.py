@@ -17,7 +17,7 @@ ROOT = "tailrace"
 _WORDS = "errors limits records boundaries"
 _PURE = f"{_WORDS} options cursors protocols instrument"
 _STORE = f"{_WORDS} options instrument forks native spi"
-_FACADE = f"{_PURE} arguments forks spi engine"
+_FACADE = f"{_PURE} arguments forks native spi engine"
 
 # A folder stands for everything in it. Its modules may import each other and what stands at the right.
 ARROWS = {
