@@ -1,4 +1,4 @@
-"""The memory store passes the contract among greenlets. Run by kit.py."""
+"""The memory store passes the contract among greenlets. Run by patched.py."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The SQLite store passes the contract among greenlets. Run by kit.py."""
+"""The SQLite store passes the contract among greenlets. Run by patched.py."""
 
 from pathlib import Path
 

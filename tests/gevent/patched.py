@@ -1,12 +1,13 @@
-"""The contract kit among greenlets: ``python -m tests.gevent.kit before|after STORE [PYTEST OPTION ...]``.
+"""Tests among greenlets: ``python -m tests.gevent.patched before|after FILE [PYTEST OPTION ...]``.
 
-``before``: Tailrace is imported before the process is patched; ``after``: the other way round. Fails if a case fails,
-or if something in a case blocked the hub for longer than ``MOST`` seconds.
+``before``: Tailrace is imported before the process is patched; ``after``: the other way round. Fails if a test fails,
+or if something in a test blocked the hub for longer than ``MOST`` seconds.
 """
 
 import importlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from pytest import Item, hookimpl, main  # noqa: PT013 - in either order, pytest comes before the patch
 
@@ -14,7 +15,7 @@ MOST = 0.2
 
 
 class Naming:
-    """Tells the ticker which case is running."""
+    """Tells the ticker which test is running."""
 
     def __init__(self, ticker) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - importable once patched
         self._ticker = ticker
@@ -27,8 +28,8 @@ class Naming:
         return result
 
 
-def run(when: str, store: str, *options: str) -> int:
-    """Run the kit on one store."""
+def run(when: str, file: str, *options: str) -> int:
+    """Run the tests of one file of this folder."""
     if when == "before":
         for name in ("tailrace", "tailrace.aio", "tailrace.backends.memory", "tailrace.backends.sqlite"):
             importlib.import_module(name)
@@ -39,8 +40,8 @@ def run(when: str, store: str, *options: str) -> int:
 
     quiet = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
     with ticking() as ticker:
-        status = int(main([f"tests/gevent/kit_{store}.py", *quiet, *options], plugins=[Naming(ticker)]))
-    # Between cases pytest itself imports, compiles and collects.
+        status = int(main([str(Path(__file__).with_name(file)), *quiet, *options], plugins=[Naming(ticker)]))
+    # Between tests pytest itself imports, compiles and collects.
     gaps = sorted((gap for gap in ticker.gaps() if gap.during), key=lambda gap: gap.idle, reverse=True)
     for gap in gaps[:3]:
         print(f"blocked for {gap.idle * 1e3:.0f} of {gap.whole * 1e3:.0f} ms in {gap.during}")  # noqa: T201
