@@ -22,9 +22,9 @@ class Naming:
 
     @hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Item) -> Iterator[object]:
-        self._ticker.during = item.name
+        self._ticker.tick(item.name)
         result = yield
-        self._ticker.during = ""
+        self._ticker.tick("")
         return result
 
 

@@ -56,8 +56,10 @@ class Ticker:
         self._greenlet: list[Tick] = []
         self._thread: list[float] = []
 
-    def tick(self) -> None:
-        """Note this moment of the hub's thread."""
+    def tick(self, during: str | None = None) -> None:
+        """Note this moment of the hub's thread, and what goes on from now on."""
+        if during is not None:
+            self.during = during
         self._greenlet.append(Tick(time.monotonic(), time.thread_time(), _ready_seconds(), self.during))
 
     def tick_beside(self) -> None:
