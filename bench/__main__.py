@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench import scale_asyncio, sqlite_append, sqlite_read, sqlite_share, sqlite_wake
+from bench import scale_asyncio, scale_gevent, sqlite_append, sqlite_read, sqlite_share, sqlite_wake
 from bench.pairs import Result
 
 BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
@@ -17,6 +17,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "sqlite-wake": sqlite_wake.run,
     "sqlite-share": sqlite_share.run,
     "scale-asyncio": scale_asyncio.run,
+    "scale-gevent": scale_gevent.run,
 }
 
 

@@ -6,7 +6,7 @@ from typing import Self
 
 from typing_extensions import override
 
-from tailrace import arguments
+from tailrace import arguments, native
 from tailrace.engine import Reader, Step
 from tailrace.errors import DurableStreamError
 from tailrace.protocols import DurableStreamSubscription
@@ -78,6 +78,9 @@ class Subscription(DurableStreamSubscription):
                 reader.pull()
                 pulled = True
             elif remaining <= 0:
+                if native.patched():
+                    # Whoever only polls, with a timeout of 0, must let the greenlets in that would bring a record.
+                    time.sleep(0)
                 return None
             else:
                 waiter.wait(generation, min(remaining, reader.pause()))

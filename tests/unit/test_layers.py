@@ -16,8 +16,8 @@ ROOT = "tailrace"
 
 _WORDS = "errors limits records boundaries"
 _PURE = f"{_WORDS} options cursors protocols instrument"
-_STORE = f"{_WORDS} options instrument forks spi"
-_FACADE = f"{_PURE} arguments forks spi engine"
+_STORE = f"{_WORDS} options instrument forks native spi"
+_FACADE = f"{_PURE} arguments forks native spi engine"
 
 # A folder stands for everything in it. Its modules may import each other and what stands at the right.
 ARROWS = {
@@ -25,6 +25,7 @@ ARROWS = {
     "limits": "",
     "boundaries": "",
     "forks": "",
+    "native": "",
     "records": "errors",
     "options": "errors limits",
     "arguments": "errors limits",
@@ -33,7 +34,7 @@ ARROWS = {
     "instrument": _WORDS,
     "spi": f"{_WORDS} options instrument",
     # Siblings: the engine knows no store, a store knows neither engine nor cursor, nor another store.
-    "engine": f"{_PURE} forks spi",
+    "engine": f"{_PURE} forks native spi",
     "backends": "",
     "backends.memory": _STORE,
     "backends.sqlite": _STORE,
@@ -60,6 +61,7 @@ OWNERS = {
     "pymysql": ("backends.mysql",),
     "nats": ("backends.nats",),
     "confluent_kafka": ("backends.kafka",),
+    "gevent": ("native",),
     "pytest": ("testing",),
     "_pytest": ("testing",),
     "typer": ("cli",),

@@ -222,8 +222,10 @@ class Engine:
 
     def after_fork(self) -> None:
         """Start afresh in a child process: its threads are gone, and its locks may be held for ever."""
-        readers = list(self._readers)
+        readers, inherited = list(self._readers), self._pump
         self._start_afresh()
+        # Threads end with a fork, greenlets do not: the parent's pump would go on in here, on nobody's behalf.
+        inherited.disown()
         for reader in readers:
             reader.orphan()
 

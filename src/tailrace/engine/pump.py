@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from tailrace import native
 from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed
@@ -89,15 +90,23 @@ class Pump:
                 return
             thread = self._thread = threading.Thread(target=self._run, name="tailrace-pump", daemon=True)
             # Under the lock, so that nobody finds, and waits for, a thread that has not been started. The new one
-            # needs the lock only after it has said that it runs.
-            try:
-                thread.start()
-            except BaseException as exc:  # noqa: BLE001 - told, or raised again, below
-                self._thread = None
-                unstarted = exc
-            else:
-                return
-        self._not_started(unstarted)
+            # needs the lock only after it has said that it runs. But waiting for a greenlet to say so lets others
+            # in, and if this lock was made before the patch (in a process that forked workers and patches in them),
+            # the first one to ask for it would stop them all.
+            greenlet = native.patched()
+            unstarted = None if greenlet else self._begin(thread)
+        if greenlet:
+            unstarted = self._begin(thread)
+        if unstarted is not None:
+            self._not_started(unstarted)
+
+    def _begin(self, thread: threading.Thread) -> BaseException | None:
+        try:
+            thread.start()
+        except BaseException as exc:  # noqa: BLE001 - told, or raised again, by the caller
+            self._thread = None
+            return exc
+        return None
 
     def _not_started(self, exc: BaseException) -> None:
         if isinstance(exc, RuntimeError):
@@ -118,8 +127,14 @@ class Pump:
             thread = self._thread
         if thread is not None:
             self.nudge()
-            if thread is not threading.current_thread():
+            if thread is not threading.current_thread() and thread.is_alive():
                 thread.join(self._options.append_timeout)
+
+    def disown(self) -> None:
+        """In a child: end the parent's loop, if it was inherited as well. Without the lock, which may be held."""
+        self._stopping = True
+        if native.patched() and self._watch is not None:
+            self._watch.interrupt()
 
     def _run(self) -> None:
         with self._lock:
@@ -142,6 +157,9 @@ class Pump:
             _wake(woken)
         else:
             self._close_watch()
+            # A greenlet that was carried into a child is on no list of threads there, and its end would take it off
+            # one with an error: this puts it on.
+            threading.current_thread()
 
     def _turn(self) -> None:
         self.rounds += 1
@@ -168,6 +186,9 @@ class Pump:
             watch = self._follow(watch, plan)
         if plan.channels:
             self._read(plan)
+            if native.patched():
+                # A store that never waits (memory) would not let other greenlets in until everything is read.
+                time.sleep(0)
         elif not plan:
             self._wait(watch, pause)
 

@@ -10,6 +10,7 @@ import warnings
 from collections import deque
 from typing import TYPE_CHECKING
 
+from tailrace import native
 from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed, FeedState
@@ -172,6 +173,9 @@ class Reader:
                 "this subscription was opened in another process: subscribe again from its cursor"
             )
         )
+        if native.patched():
+            # Its reader may be a greenlet that waits, and lives on in here.
+            self.feed.waiter.fire()
 
     def __del__(self) -> None:
         feed = getattr(self, "feed", None)

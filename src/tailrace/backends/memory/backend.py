@@ -44,6 +44,7 @@ _CAPABILITIES = Capabilities(
     durability="An acknowledged record lives as long as this process.",
     shared=False,
     enforces=frozenset({"records", "bytes"}),
+    gevent="cooperative",
     notes=("Age is enforced by sweeps.",),
 )
 

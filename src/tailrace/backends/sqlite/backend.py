@@ -75,6 +75,7 @@ class SqliteStore(SqliteMaintenance, Backend):
             durability=_DURABILITY[self._location.synchronous],
             shared=True,
             enforces=frozenset({"records", "bytes"}),
+            gevent="native-thread",
             notes=(
                 "Age is enforced by sweeps; a count or size limit may be passed by a sixteenth between two cuts.",
                 "All processes must be on one host: a network file system does not carry the locks.",

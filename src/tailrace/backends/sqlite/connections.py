@@ -11,13 +11,13 @@ without them. So no connection is open across a fork (``freeze``, ``thaw``), and
 import ctypes
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
+from tailrace import native
 from tailrace.backends.sqlite.location import Location
 from tailrace.backends.sqlite.opening import close_quietly, open_keeper, open_reader, open_writer, writable
 from tailrace.backends.sqlite.patience import patiently
@@ -46,10 +46,11 @@ class Connections:
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._lock = native.lock()
+        self._changed = native.Condition(self._lock)
         self._idle: dict[Kind, list[sqlite3.Connection]] = {kind: [] for kind in _KEPT}
         self._lent: dict[sqlite3.Connection, int] = {}
+        self._inside: set[object] = set()
         self._file: tuple[int, ...] | None = None
         self._log: tuple[int, int] | None = None
         self._read_only: bool | None = None
@@ -64,14 +65,19 @@ class Connections:
 
     def use(self, kind: Kind, work: Callable[[sqlite3.Connection], T]) -> T:
         """Lend a connection to ``work``. After any failure it is closed: whatever state it was in ends with it."""
-        connection = self._lend(kind)
-        keep = False
+        visit = object()
         try:
-            result = work(connection)
-            keep = True
-            return result
+            self._enter(visit)
+            connection = self._lend(kind)
+            keep = False
+            try:
+                result = work(connection)
+                keep = True
+                return result
+            finally:
+                self._take_back(kind, connection, keep)
         finally:
-            self._take_back(kind, connection, keep)
+            self._leave(visit)
 
     def pulse(self) -> tuple[int, int]:
         """Return what changes whenever anybody, with whatever program, has committed."""
@@ -81,7 +87,7 @@ class Connections:
         """Close everything before a fork, and lend nothing until ``thaw``."""
         with self._lock:
             self._forks += 1
-            self._changed.wait_for(lambda: not self._lent, FORK_SECONDS)
+            self._changed.wait_for(lambda: not self._inside, FORK_SECONDS)
             self._retire()
 
     def thaw(self) -> None:
@@ -105,11 +111,22 @@ class Connections:
             self._retire()
             self._changed.notify_all()
 
+    def _enter(self, visit: object) -> None:
+        # Until it leaves, also while a connection is being opened or closed: SQLite has locks of its own then, and
+        # a child that was forked in such a moment would wait for them for ever.
+        with self._lock:
+            self._changed.wait_for(lambda: not self._forks)
+            self._inside.add(visit)
+
+    def _leave(self, visit: object) -> None:
+        with self._lock:
+            self._inside.discard(visit)
+            if self._forks:
+                self._changed.notify_all()
+
     def _lend(self, kind: Kind) -> sqlite3.Connection:
         file, log = self._identity(), self._log_file()
         with self._lock:
-            while self._forks:
-                self._changed.wait()
             if self._closed:
                 raise DurableStreamUnavailableError("the store is closed")
             if file != self._file:
@@ -160,8 +177,6 @@ class Connections:
             keep = keep and epoch == self._epoch and not self._closed and len(self._idle[kind]) < _KEPT[kind]
             if keep:
                 self._idle[kind].append(connection)
-            if self._forks:
-                self._changed.notify_all()
         if not keep:
             close_quietly(connection)
 

@@ -5,11 +5,11 @@ It is an ``flock`` on a side file, and ends with the process that holds it, howe
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable, Collection
 from typing import Generic, TypeVar
 
+from tailrace import native
 from tailrace.backends.sqlite import bell
 from tailrace.backends.sqlite.gatefile import lock, open_file, try_lock, unlock
 from tailrace.backends.sqlite.location import Location
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _LOOK_EVERY = 1.0
 _POLITE_NS = 50_000_000
 
-_BUSY_HERE = "other threads of this process kept the store busy: nothing was stored"
+BUSY_HERE = "other threads of this process kept the store busy: nothing was stored"
 _BUSY = "another process kept the store busy: nothing was stored"
 
 
@@ -29,8 +29,8 @@ class Job(Generic[T]):
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
-        self.begun = False
-        self.done = threading.Event()
+        self.begun = self.ended = False
+        self.done = native.Latch()
         self.error: BaseException | None = None
         self.result: T
 
@@ -40,6 +40,7 @@ class Job(Generic[T]):
             self.result = self._work()
         except BaseException as exc:  # noqa: BLE001 - it is raised in the caller
             self.error = exc
+        self.ended = True
 
 
 class Gate:
@@ -47,12 +48,12 @@ class Gate:
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._turn = threading.RLock()
-        self._state = threading.Lock()
+        self._turn = native.rlock()
+        self._state = native.lock()
         self._fd: int | None = None
         self._job: Job[object] | None = None
         self._blocked = False
-        self._wanted: threading.Semaphore | None = None
+        self._wanted: native.Latch | None = None
         self._closed = False
         self._looked_at = 0.0
         self._polite = False
@@ -70,7 +71,7 @@ class Gate:
         """
         try:
             if not self._turn.acquire(blocking=False) and not self._turn.acquire(timeout=_left(deadline)):
-                raise DurableStreamUnavailableError(_BUSY_HERE)
+                raise DurableStreamUnavailableError(BUSY_HERE)
             # While our thread waits for the lock nobody here may try for it: a file that is locked already is
             # locked again at no cost, and both would believe to be alone.
             if not self._blocked:
@@ -144,7 +145,7 @@ class Gate:
                     self._job = None
         if job.error is not None:
             raise job.error
-        if job.done.is_set():
+        if job.ended:
             return job.result
         if job.begun:
             raise DurableStreamUnavailableError("the store did not finish in time", maybe_stored=True)
@@ -152,14 +153,14 @@ class Gate:
 
     def _wake_thread(self) -> None:
         if self._wanted is None:
-            self._wanted = threading.Semaphore(0)
-            threading.Thread(target=self._serve, name="tailrace-sqlite-gate", daemon=True).start()
+            self._wanted = native.Latch()
+            native.start_thread(self._serve, "tailrace-sqlite-gate")
         self._wanted.release()
 
     def _serve(self) -> None:
         assert self._wanted is not None
         while True:
-            self._wanted.acquire()
+            self._wanted.wait()
             more = not self._closed
             while more:
                 more = self._serve_one()
@@ -183,7 +184,7 @@ class Gate:
             with self._state:
                 self._blocked = more = self._job is not None
             if job is not None:
-                job.done.set()
+                job.done.release()
         return more
 
     def _file(self) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from tailrace import native
 from tailrace.backends.sqlite.errors import busy
 
 T = TypeVar("T")
@@ -32,4 +33,4 @@ def patiently(work: Callable[[], T], deadline: float) -> T:
         except sqlite3.OperationalError as exc:
             if not busy(exc) or time.monotonic() >= deadline:
                 raise
-        time.sleep(_PAUSE)
+        native.sleep(_PAUSE)

@@ -5,20 +5,23 @@ Everything that touches the file goes through ``read`` and ``write`` here, which
 
 import contextlib
 import sqlite3
+import threading
 import time
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
+from tailrace import native
 from tailrace.backends.sqlite import opening
 from tailrace.backends.sqlite.connections import Connections
 from tailrace.backends.sqlite.errors import Mapped, explain, primary_code
 from tailrace.backends.sqlite.forking import close_around_forks
-from tailrace.backends.sqlite.gate import Gate
+from tailrace.backends.sqlite.gate import BUSY_HERE, Gate
 from tailrace.backends.sqlite.location import Location
 from tailrace.backends.sqlite.patience import patiently
 from tailrace.errors import DurableStreamUnavailableError
+from tailrace.native import call
 
 T = TypeVar("T")
 
@@ -42,11 +45,6 @@ Change: TypeAlias = Callable[[sqlite3.Connection], tuple[T, Collection[str]]]
 """What is done in a write transaction: returns its result, and the topics that it changed. Called once."""
 
 
-def call(work: Callable[[], T]) -> T:
-    """Run what may block inside SQLite. The one door: a patched process can send it elsewhere from here."""
-    return work()
-
-
 class Session:
     """One process's end of a store. Thread-safe."""
 
@@ -56,6 +54,7 @@ class Session:
         self.connections = Connections(location)
         self.watches: weakref.WeakSet[Disowned] = weakref.WeakSet()
         self.mapped = Mapped(location.path)
+        self._line = threading.RLock()
         close_around_forks(self)
 
     def open(self, *, create: bool, timeout: float) -> None:
@@ -69,7 +68,7 @@ class Session:
             opening.find(self.location, create)
             if opening.writable(self.location):
                 # Made now, so that a reader has something to watch before the first append.
-                self.gate.ensure_file()
+                call(self.gate.ensure_file)
             try:
                 self.pulse()
             except opening.OutdatedSchemaError:
@@ -107,16 +106,14 @@ class Session:
         """
         deadline = time.monotonic() + timeout
         turn = partial(self.connections.use, "writer", partial(self._transaction, work, deadline))
-        with self.mapped:
+        with self.mapped, self._in_line(deadline):
             return call(partial(self.gate.run, turn, deadline))
 
     def close(self) -> None:
         """Close everything that this process opened. Idempotent, never raises."""
         for watch in tuple(self.watches):
             watch.close()
-        self._empty_log()
-        self.connections.close()
-        self.gate.close()
+        call(self._close_files)
 
     def before_fork(self) -> None:
         """Close what a child must not inherit; wait for calls in other threads to end."""
@@ -133,13 +130,33 @@ class Session:
         for watch in tuple(self.watches):
             watch.disown()
 
+    @contextlib.contextmanager
+    def _in_line(self, deadline: float) -> Iterator[None]:
+        # Greenlets wait for each other here: in the gate each would keep a thread of the hub's pool, and a writer in
+        # another process would soon have stopped everything else that needs one. Threads go straight to the gate.
+        if not native.patched():
+            yield
+            return
+        try:
+            if not self._line.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                raise DurableStreamUnavailableError(BUSY_HERE)
+            yield
+        finally:
+            with contextlib.suppress(RuntimeError):
+                self._line.release()
+
+    def _close_files(self) -> None:
+        self._empty_log()
+        self.connections.close()
+        self.gate.close()
+
     def _empty_log(self) -> None:
         # So that after the last user left the one file is all there is to copy. In nobody's way: if it is not
         # possible right now, somebody else is still there, or the next one does it.
         if self.connections.has_written:
             checkpoint = partial(self.connections.use, "writer", _checkpoint)
             with contextlib.suppress(sqlite3.Error, OSError, DurableStreamUnavailableError):
-                call(partial(self.gate.run, checkpoint, time.monotonic()))
+                self.gate.run(checkpoint, time.monotonic())
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         turn = partial(self.connections.use, "reader", partial(_in_transaction, work))

@@ -9,12 +9,12 @@ import contextlib
 import math
 import os
 import select
-import threading
 import time
 from collections.abc import Collection
 
 from typing_extensions import override
 
+from tailrace import native
 from tailrace.backends.sqlite.bell import Ring, fingerprint, look
 from tailrace.backends.sqlite.inotify import forget_writes, writes_to
 from tailrace.backends.sqlite.session import Session
@@ -37,7 +37,7 @@ class SqliteWatch(Watch):
     def __init__(self, session: Session) -> None:
         self._session = session
         self._names: dict[bytes, set[str]] = {}
-        self._state = threading.Lock()
+        self._state = native.lock()
         self._waiting = False
         self._closed = False
         self._pause = FASTEST_POLL

@@ -1,0 +1,72 @@
+"""Among greenlets everything holds that holds among threads, whichever of the two is imported first.
+
+A patch can not be undone, so each run is a process of its own.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench import scale_gevent
+
+TOP = Path(__file__).parents[2]
+
+
+def run(*arguments: str, timeout: float = 100) -> str:
+    """Run a module of this folder; return what it printed, and fail with that if it did."""
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=TOP, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    return done.stdout
+
+
+def test_s32_greenlets_of_a_process_that_is_patched_first() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "scenes.py")
+
+
+def test_some_of_the_kit_in_a_process_that_is_patched_late() -> None:
+    some = "TestClose or TestOneShot or TestReceive"
+    assert "passed" in run("tests.gevent.patched", "before", "kit_sqlite.py", "-k", some)
+
+
+@pytest.mark.long
+def test_s32_greenlets_of_a_process_that_is_patched_late() -> None:
+    assert "passed" in run("tests.gevent.patched", "before", "scenes.py")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_the_whole_kit(store: str, when: str) -> None:
+    assert "passed" in run("tests.gevent.patched", when, f"kit_{store}.py", timeout=600)
+
+
+def test_gevent_is_not_imported_by_us_and_changes_nothing_before_it_patches(tmp_path: Path) -> None:
+    program = f"""
+import sys, tailrace
+
+def use():
+    with tailrace.connect("sqlite:///{tmp_path}/events.db") as streams, streams.topic("t").subscribe_from_tail() as sub:
+        streams.topic("t").append(b"x")
+        assert sub.receive(10).payload == b"x"
+
+use()
+assert not [name for name in sys.modules if name.startswith(("gevent", "greenlet"))]
+import gevent.monkey
+use()
+from gevent.hub import get_hub
+assert get_hub().threadpool.size == 0
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_ten_thousand_greenlets_wait_in_little_memory_and_all_hear_of_one_record_soon(store: str) -> None:
+    figures = scale_gevent.once(store, scale_gevent.READERS)
+    assert figures["MiB"] <= scale_gevent.MOST_MIB
+    assert figures["one topic"] <= scale_gevent.MOST_SECONDS
+    assert figures["idle %"] < 3
