@@ -92,7 +92,9 @@ class CursorCodec:
 def _parts(cursor: object) -> tuple[bytes, int]:
     """Return the head's bytes and the step of an undamaged cursor."""
     if not isinstance(cursor, str):
-        raise CursorUnavailableError(f"a cursor must be text, not {type(cursor).__name__}")
+        raise CursorUnavailableError(
+            f"a cursor must be text, not {type(cursor).__name__}: without one, subscribe from the beginning or the tail"
+        )
     if len(cursor) != limits.MAX_CURSOR_CHARS:
         raise CursorUnavailableError(_MALFORMED)
     try:

@@ -61,6 +61,10 @@ class StoreOptions:
     create: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.retention, Retention):
+            raise InvalidTypeError(f"retention must be a tailrace.Retention, not {type(self.retention).__name__}")
+        if not isinstance(self.create, bool):
+            raise InvalidTypeError(f"create must be True or False, not {type(self.create).__name__}")
         positive_seconds("append_timeout", self.append_timeout)
         positive_seconds("tombstone_for", self.tombstone_for)
         if self.forget_after is not None:

@@ -60,7 +60,7 @@ def test_it_ends_when_nothing_comes(run: Command, db: str, streams: tailrace.Str
     fill(streams, b"a", sealed=False)
     ended = run.process("tail", "t", "--timeout", "0.2", "--store", db, code=Code.IDLE)
     assert ended.stdout == b"a\n"
-    assert ended.stderr == b"tailrace: nothing came for 0.2 seconds\n"
+    assert ended.stderr == b"tailrace: nothing came for 0.2 s\n"
 
 
 def test_a_topic_that_failed_has_its_own_code(run: Command, db: str, streams: tailrace.StreamClient) -> None:
@@ -78,10 +78,17 @@ def test_a_reader_may_be_there_before_the_first_writer(run: Command) -> None:
     assert (out, err, process.returncode) == (b"first\n", b"", Code.OK)
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "", "é", "0" * 62])
-def test_what_is_no_cursor_is_refused_with_advice(run: Command, db: str, cursor: str) -> None:
+@pytest.mark.parametrize("start", ["begining", "0", "", "é", "0" * 63])
+def test_a_start_that_can_be_no_cursor_is_a_wrong_option(run: Command, db: str, start: str) -> None:
     run("append", "t", "a", "--store", db)
-    refused = run("tail", "t", "--from", cursor, "--store", db, code=Code.CURSOR_UNAVAILABLE)
+    refused = run("tail", "t", "--from", start, "--store", db, code=Code.USAGE)
+    assert b"neither beginning nor tail nor a cursor" in refused.stderr
+    assert refused.stdout == b""
+
+
+def test_a_damaged_cursor_is_refused_with_advice(run: Command, db: str) -> None:
+    run("append", "t", "a", "--store", db)
+    refused = run("tail", "t", "--from", "0" * 64, "--store", db, code=Code.CURSOR_UNAVAILABLE)
     assert b"use --from beginning" in refused.stderr
     assert refused.stdout == b""
 

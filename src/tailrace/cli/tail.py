@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import tailrace
+from tailrace import limits
 from tailrace.cli.cursor_file import CursorFile
 from tailrace.cli.exits import Code, Stop
 from tailrace.cli.hangup import when_reader_goes
@@ -64,6 +65,8 @@ def _subscribe(topic: tailrace.Topic, start: str | None, place: CursorFile | Non
         return topic.subscribe_from_beginning()
     if start == "tail":
         return topic.subscribe_from_tail()
+    if len(start) != limits.MAX_CURSOR_CHARS:
+        raise Stop(Code.USAGE, f"--from: {start!r} is neither beginning nor tail nor a cursor")
     return topic.subscribe_from_cursor(TopicCursor(start))
 
 
@@ -82,7 +85,7 @@ def _follow(subscription: tailrace.Subscription, sink: Sink, most: int | None, i
                 sink.write(record)
                 written += 1
             elif idle is not None:
-                raise Stop(Code.IDLE, f"nothing came for {idle:g} seconds")
+                raise Stop(Code.IDLE, f"nothing came for {idle:g} s")
         else:
             return
     finally:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable
 from typing import Protocol
 
+from tailrace.errors import InvalidTypeError
 from tailrace.instrument.events import Event
 
 _log = logging.getLogger("tailrace.hooks")
@@ -23,7 +24,11 @@ class Hooks:
     __slots__ = ("_hooks",)
 
     def __init__(self, hooks: Iterable[Hook] = ()) -> None:
+        if not isinstance(hooks, Iterable):
+            raise InvalidTypeError("hooks must be an iterable of callables: for one hook write [hook]")
         self._hooks = tuple(hooks)
+        if not all(map(callable, self._hooks)):
+            raise InvalidTypeError("every hook must be callable")
 
     def __bool__(self) -> bool:
         return bool(self._hooks)

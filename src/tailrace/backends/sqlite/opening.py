@@ -31,7 +31,9 @@ def find(location: Location, create: bool) -> None:
         raise StoreUnusableError(f"{path} can not be opened: its directory does not exist")
     if not Path(path).exists():
         if not create:
-            raise StoreUnusableError(f"{path} does not exist, and creating it was not allowed (create=False)")
+            raise StoreUnusableError(
+                f"{path} does not exist, and it is not to be made here: check the path; the first writer makes it (create=True)"
+            )
         with contextlib.suppress(FileExistsError):
             _create(location)
 
