@@ -32,7 +32,7 @@ def find(location: Location, create: bool) -> None:
     if not Path(path).exists():
         if not create:
             raise StoreUnusableError(
-                f"{path} does not exist, and it is not to be made here: check the path; the first writer makes it (create=True)"
+                f"{path} does not exist, and it is not to be made here: check the path; a writer makes it (create=True)"
             )
         with contextlib.suppress(FileExistsError):
             _create(location)
