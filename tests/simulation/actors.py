@@ -152,6 +152,10 @@ class Cast:
         if actor.name not in self.current:
             return
         subscription, subscribed = self.current[actor.name]
+        if subscribed.entered is not None:
+            with self.history.call("enter again", subscribed.topic) as call:
+                subscription.__enter__()
+            return
         with self.history.call("enter", subscribed.topic) as call:
             subscribed.entered = call
             subscription.__enter__()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tailrace.errors import DurableStreamUnavailableError
 from tests.simulation.check_appends import check_appends
 from tests.simulation.check_readers import check_readers
 from tests.simulation.history import History
@@ -18,6 +19,9 @@ def check(plan: Plan, history: History) -> Iterator[str]:
             yield f"escaped: {task.name} died of {task.failure!r}"
     yield from check_appends(plan, history)
     yield from check_readers(plan, history)
+    for call in history.calls:
+        if call.kind == "enter again" and not isinstance(call.error, DurableStreamUnavailableError):
+            yield f"enter: a subscription was entered twice: {call}"
     closing = history.closing
     if closing is not None and closing.ended and closing.ended_at - closing.began_at > plan.engine.append_timeout + 1:
         yield f"close: the client took too long: {closing}"

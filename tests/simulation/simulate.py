@@ -1,6 +1,7 @@
 """One history, from a plan: build the world, let it run, return what happened."""
 
 import contextlib
+import gc
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ def simulate(plan: Plan, decisions: Decisions | None = None, *, schedule_seed: i
     drawn = Drawn(seed, plan.mean_gap)
     world = World(drawn if decisions is None else Replayed(decisions))
     history = History(world)
-    with inhabited(world), _quiet():
+    with inhabited(world), _undisturbed():
         store = SimulatedStore(world, history, plan.store, plan.hints, plan.latencies)
         random, memory_log._random = memory_log._random, _Identities(store)  # type: ignore[assignment]
         try:
@@ -66,10 +67,14 @@ class _Identities:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    before = logging.root.manager.disable
+def _undisturbed() -> Iterator[None]:
+    # Faults by the thousand are no news, and garbage is collected between two histories.
+    before, collecting = logging.root.manager.disable, gc.isenabled()
     logging.disable(logging.CRITICAL)
+    gc.disable()
     try:
         yield
     finally:
         logging.disable(before)
+        if collecting:
+            gc.enable()

@@ -69,7 +69,7 @@ class SimulatedStore(Backend):
         if fault == "foreign":
             raise RuntimeError("a bug of the adapter")
         if fault == "interrupted":
-            raise InterruptedHere
+            self._interrupt()
         if fault == "mixed":
             return [self._mixed(number, entry, timeout) for number, entry in enumerate(entries)]
         outcomes = self.commit(entries, timeout)
@@ -81,7 +81,7 @@ class SimulatedStore(Backend):
         if fault == "foreign, stored":
             raise RuntimeError("a bug of the adapter")
         if fault == "interrupted, stored":
-            raise InterruptedHere
+            self._interrupt()
         self._take_time()
         return outcomes
 
@@ -177,6 +177,11 @@ class SimulatedStore(Backend):
     def new_identity(self) -> int:
         """Return what the memory store otherwise draws at random."""
         return next(self._identities) * 2654435761 % 2**32
+
+    def _interrupt(self) -> None:
+        # Once: what is promised about an interruption is not promised about two.
+        self.world.current.interrupt_in = 0
+        raise InterruptedHere
 
     def _mixed(self, number: int, entry: Entry, timeout: float) -> AppendOutcome:
         if number % 3 == 0:

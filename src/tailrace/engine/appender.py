@@ -144,8 +144,10 @@ class Appender:
             if self._leader is None:
                 self._leader = ticket
                 return True
-            if self._gathering is not None and len(self._queue) >= self._gathering[0]:
-                self._gathering[1].release()
+            # Looked at once: the leader stops gathering without the lock.
+            gathering = self._gathering
+            if gathering is not None and len(self._queue) >= gathering[0]:
+                gathering[1].release()
         return False
 
     def lead(self, ticket: Ticket) -> None:
@@ -198,11 +200,12 @@ class Appender:
         # time leaves them to the next one, or its short deadline would become theirs.
         until = leader if remaining < self._options.append_timeout / 2 else None
         with self._lock:
-            batch = self._first_fitting(until)
+            # Noted first: if the leader is interrupted on the way, ``abandon`` finds all of them here, and
+            # takes out of the queue those that still stand in it.
+            self._batch = batch = self._first_fitting(until)
             for ticket in batch:
                 ticket.sent = True
                 self._queue.popleft()
-            self._batch = batch
         return batch
 
     def _first_fitting(self, until: Ticket | None = None) -> list[Ticket]:
@@ -241,9 +244,10 @@ class Appender:
         """Give up a ticket whose caller was interrupted, wherever it was."""
         with self._lock:
             leader = self._leader
-            if not ticket.sent and ticket in self._queue:
-                self._queue.remove(ticket)
             batch = self._batch if leader is ticket else ()
+            for each in (ticket, *batch):
+                if each in self._queue:
+                    self._queue.remove(each)
         if leader is not ticket:
             # Perhaps it had just handed on and was interrupted before it woke its successor.
             if leader is not None:
