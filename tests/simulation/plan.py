@@ -100,7 +100,7 @@ class _Draw:
             seed=seed,
             topics=self.topics,
             engine=EngineOptions(
-                append_timeout=pick((1.0, 3.0)),
+                append_timeout=pick((3.0, 5.0)),
                 outage_budget=pick((0, 1.0, 3.0, 3.0)),
                 buffer_records=pick((1, 2, 4, 2048)),
                 buffer_bytes=pick((8, 4 * 2**20)),

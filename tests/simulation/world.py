@@ -17,6 +17,9 @@ from tests.simulation.schedule import Schedule
 MOST_POINTS = 400_000
 """More than any history needs: whoever gets there is in a loop that never ends."""
 
+FAIR_SHARE = 6_000
+"""Points after which whoever never blocks gives way to the others, as a real thread would have to."""
+
 EPOCH = 1_700_000_000.0
 
 
@@ -63,6 +66,7 @@ class World:
         self._sequence = itertools.count(1)
         self._points = 0
         self._choices = 0
+        self._since = 0
         self._left = schedule.gap(0)
         self._granted = self._countdown = self._left
 
@@ -137,6 +141,7 @@ class World:
             self._choices += 1
             at = choose(self._choices, len(runnable)) if len(runnable) > 1 else 0
             self.current = task = runnable.pop(at)
+            self._since = self._points
             self._grant()
             task.glet.switch()
         waiting = [task.name for task in self.tasks if not task.done]
@@ -193,6 +198,8 @@ class World:
         if self._left <= 0:
             decision = self._schedule.preempt(self._points, len(self._runnable))
             self._left = self._schedule.gap(self._points)
+            if decision is None and self._runnable and self._points - self._since > FAIR_SHARE:
+                decision = 0
             self._grant()
             if decision is not None:
                 self._yield(task, decision)
@@ -207,6 +214,7 @@ class World:
         chosen = self._runnable.pop(decision)
         self._runnable.append(task)
         self.current = chosen
+        self._since = self._points
         self._grant()
         chosen.glet.switch()
 

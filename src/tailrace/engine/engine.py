@@ -140,13 +140,14 @@ class Engine:
         """Count a reader that is being entered, so that ``close`` ends it. With the lock held."""
         self._readers.add(reader)
 
-    def dismiss(self, reader: Reader) -> None:
-        """Forget a reader that ended. Idempotent."""
-        with self.lock:
-            self._readers.discard(reader)
-            tell = self.hub.leave(reader.feed) and self._pump.must_be_told()
-        if tell:
-            self.nudge()
+    def dismiss(self, reader: Reader) -> bool:
+        """Forget a reader that ended, with the lock held; return whether ``nudge`` is needed after it is released.
+
+        In the same hold of the lock that ended it: the pump must not come in between and buffer records for a
+        reader that is closed.
+        """
+        self._readers.discard(reader)
+        return self.hub.leave(reader.feed) and self._pump.must_be_told()
 
     def abandon(self, feed: Feed) -> None:
         """Note that a reader was garbage-collected without being closed. Takes no lock: it may run anywhere."""

@@ -107,7 +107,9 @@ class Reader:
                 return Step.PULL if pulls else Step.WAIT
             feed.state = FeedState.ENDED
             ending = feed.ending
-        self._engine.dismiss(self)
+            tell = self._engine.dismiss(self)
+        if tell:
+            self._engine.nudge()
         if ending.exception is not None:
             raise ending.exception
         return CLOSED
@@ -136,7 +138,9 @@ class Reader:
                 return
             self.feed.close()
             self.ready.clear()
-        self._engine.dismiss(self)
+            tell = self._engine.dismiss(self)
+        if tell:
+            self._engine.nudge()
         self.feed.waiter.fire()
 
     def describe(self) -> str:
@@ -192,4 +196,6 @@ class Reader:
             self.feed.close()
             if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
                 self.feed.ending = StreamEnd("failed", str(exc), exc)
-        self._engine.dismiss(self)
+            tell = self._engine.dismiss(self)
+        if tell:
+            self._engine.nudge()
