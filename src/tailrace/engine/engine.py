@@ -9,6 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from tailrace.cursors import CursorCodec
 from tailrace.engine.appender import Appender
@@ -37,6 +38,13 @@ from tailrace.spi import (
     ReadRequest,
     Unborn,
 )
+
+
+class Dismissal(NamedTuple):
+    """What is left to do after a reader was dismissed."""
+
+    was_admitted: bool
+    nudge: bool
 
 
 class Engine:
@@ -151,15 +159,21 @@ class Engine:
         """Count a reader that is being entered, so that ``close`` ends it. With the lock held."""
         self._readers.add(reader)
 
-    def dismiss(self, reader: Reader) -> None:
-        """Forget a reader that ended. Idempotent."""
-        with self.lock:
-            was_admitted = reader in self._readers
-            self._readers.discard(reader)
-            tell = self.part(reader.feed)
-        if tell:
+    def dismiss(self, reader: Reader) -> Dismissal:
+        """Forget a reader that ended, with the lock held; ``farewell`` must follow once it is released. Idempotent.
+
+        In the same hold of the lock that ended it: the pump must not come in between and buffer records for a
+        reader that is closed.
+        """
+        was_admitted = reader in self._readers
+        self._readers.discard(reader)
+        return Dismissal(was_admitted, nudge=self.part(reader.feed))
+
+    def farewell(self, reader: Reader, dismissal: Dismissal) -> None:
+        """Do what dismissing a reader left to do. Without the lock."""
+        if dismissal.nudge:
             self.nudge()
-        if was_admitted:
+        if dismissal.was_admitted:
             self._report_end(reader.feed)
 
     def abandon(self, feed: Feed) -> None:

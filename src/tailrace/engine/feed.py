@@ -76,11 +76,10 @@ class Feed:
         self.place, self.ending, self.state = place, None, FeedState.BEHIND
 
     def close(self) -> None:
-        """End now; nothing buffered is delivered any more."""
+        """End now; nothing buffered is delivered any more, and an end that was only decided does not come up."""
         self.state = FeedState.ENDED
         self.buffer.clear()
-        if self.ending is None:
-            self.ending = StreamEnd("closed")
+        self.ending = StreamEnd("closed")
 
     def take(self) -> Sequence[DurableStreamRecord]:
         """Take the next records to deliver."""

@@ -87,7 +87,10 @@ class Hub:
         """
         channel = self._channels.get(_key(feed.topic, feed.place))
         if channel is not None and _position(feed.place) < _position(channel.place):
-            return False
+            # Unless the topic was restored to an older state, and what the pump has seen is not there any
+            # more: then it would pull in vain, as fast as it can, until the pump finds out.
+            self._dirty[channel] = None
+            return True
         is_new = channel is None
         if channel is None:
             channel = Channel(feed.topic, feed.place, Outage(self._outage_budget))
@@ -175,9 +178,9 @@ class Hub:
         for feed in woken:
             if feed.state is not FeedState.LIVE:
                 continue
-            if _position(feed.place) > _position(channel.place):
-                # It is further than what was asked for, so this answer is not about its place: let it
-                # ask for itself.
+            if feed.place != channel.place:
+                # It is further than what was asked for, or at that position of a later history: this
+                # answer is not about its place, so let it ask for itself.
                 feed.state = FeedState.BEHIND
             else:
                 feed.fail(CursorUnavailableError(reason))
@@ -219,6 +222,10 @@ class Hub:
                 return False
             rest = Elsewhere.LOST
         if isinstance(rest, Elsewhere):
+            if feed.joined >= read_in:
+                # Read before the topic was restored, perhaps, and the feed's place is newer: let it ask.
+                feed.state = FeedState.BEHIND
+                return True
             feed.fail(CursorUnavailableError("this place belongs to another history of the topic"))
             return True
         return feed.offer(rest)

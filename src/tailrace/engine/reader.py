@@ -111,7 +111,8 @@ class Reader:
                 return Step.PULL if pulls else Step.WAIT
             feed.state = FeedState.ENDED
             ending = feed.ending
-        self._engine.dismiss(self)
+            dismissal = self._engine.dismiss(self)
+        self._engine.farewell(self, dismissal)
         if ending.exception is not None:
             raise ending.exception
         return CLOSED
@@ -153,7 +154,8 @@ class Reader:
                 return
             self.feed.close()
             self.ready.clear()
-        self._engine.dismiss(self)
+            dismissal = self._engine.dismiss(self)
+        self._engine.farewell(self, dismissal)
         self.feed.waiter.fire()
 
     def describe(self) -> str:
@@ -212,4 +214,5 @@ class Reader:
             self.feed.close()
             if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
                 self.feed.ending = StreamEnd("failed", str(exc), exc)
-        self._engine.dismiss(self)
+            dismissal = self._engine.dismiss(self)
+        self._engine.farewell(self, dismissal)
