@@ -158,3 +158,41 @@ def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_st
     reader.join()
     assert os.waitstatus_to_exitcode(status) == 0
     assert results == ["read"]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_no_store_is_opened_while_a_fork_is_under_way(open_store: OpenStore) -> None:
+    # Its connection would be half open in the child, with locks of SQLite's own that nobody there gives back.
+    store = open_store()
+    inside, leave = threading.Event(), threading.Event()
+    opened: list[int] = []
+
+    def slow(_: object) -> None:
+        inside.set()
+        assert leave.wait(10)
+
+    def meanwhile() -> None:
+        assert inside.wait(10)
+        while not store._session().connections._forks:
+            time.sleep(0.001)
+        opening = threading.Thread(target=lambda: opened.append(id(open_store())))
+        opening.start()
+        opening.join(0.2)
+        held_up.append(opening.is_alive())
+        leave.set()
+        opening.join(10)
+
+    held_up: list[bool] = []
+    threads = [threading.Thread(target=lambda: store._session().read(slow)), threading.Thread(target=meanwhile)]
+    for thread in threads:
+        thread.start()
+    assert inside.wait(10)
+    child = os.fork()
+    if not child:
+        os._exit(len(opened))
+    _, status = os.waitpid(child, 0)
+    for thread in threads:
+        thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert held_up == [True]
+    assert len(opened) == 1
