@@ -71,32 +71,20 @@ def free_port() -> int:
     [
         ("sync", "yes"),
         pytest.param("gthread", "yes", marks=pytest.mark.long),
-        ("gevent", "no"),
+        pytest.param("gevent", "no", marks=pytest.mark.long),
         pytest.param("gevent", "yes", marks=pytest.mark.long),
     ],
 )
 def test_s32_gunicorn_with_preload(worker: str, follow: str, tmp_path: Path) -> None:
     port, store = free_port(), f"sqlite:///{tmp_path}/events.db"
-    command = (
-        "gunicorn",
-        "--preload",
-        "-w",
-        "2",
-        "-k",
-        worker,
-        "--graceful-timeout",
-        "15",
-        "-b",
-        f"127.0.0.1:{port}",
-        "tests.forks.web:app",
-    )
+    options = f"--preload -w 2 -k {worker} --graceful-timeout 15 -b 127.0.0.1:{port}"
     if worker == "gthread":
-        command = (*command[:-1], "--threads", "4", command[-1])
+        options += " --threads 4"
+    command = ("gunicorn", *options.split(), "tests.forks.web:app")
     answers: list[dict[str, int]] = []
 
     def ask(client: int) -> None:
-        for number in range(10):
-            answers.append(get(port, f"{client}.{number}"))
+        answers.extend(get(port, f"{client}.{number}") for number in range(10))
 
     with server(tmp_path / "log", *command, TEST_STORE=store, TEST_FOLLOW=follow) as process:
         get(port, "first")

@@ -27,7 +27,7 @@ def test_s32_greenlets_of_a_process_that_is_patched_first() -> None:
 
 
 def test_some_of_the_kit_in_a_process_that_is_patched_late() -> None:
-    some = "TestClose or TestOneShot or TestReceive"
+    some = "TestClose or TestOneShot"
     assert "passed" in run("tests.gevent.patched", "before", "kit_sqlite.py", "-k", some)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from tests.integration.sqlite.processes import go, lines, start
 from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put
 
-from tailrace.backends.sqlite import SqliteStore
+from tailrace.backends.sqlite import SqliteStore, connections
+from tailrace.backends.sqlite.location import Location
 
 
 def open_files() -> list[str]:
@@ -158,6 +160,32 @@ def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_st
     reader.join()
     assert os.waitstatus_to_exitcode(status) == 0
     assert results == ["read"]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_fork_waits_for_a_connection_that_is_being_opened(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store()
+    opening, leave = threading.Event(), threading.Event()
+    open_reader = connections._OPEN["reader"]
+
+    def slowly(location: Location) -> sqlite3.Connection:
+        opening.set()
+        assert leave.wait(10)
+        return open_reader(location)
+
+    monkeypatch.setitem(connections._OPEN, "reader", slowly)
+    reader = threading.Thread(target=store.bounds, args=("t",))
+    reader.start()
+    assert opening.wait(10)
+    threading.Timer(0.1, leave.set).start()
+    child = os.fork()
+    if not child:
+        os._exit(0 if leave.is_set() else 1)
+    _, status = os.waitpid(child, 0)
+    reader.join()
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
