@@ -107,6 +107,10 @@ def test_work_that_began_behind_another_process_and_is_not_finished_in_time_is_u
     outcomes: list[object] = []
     caller = threading.Thread(target=lambda: outcomes.append(try_put(store, "t", b"late", timeout=1.0)))
     caller.start()
+    # Not before it waits behind the other: finding the gate free, it would do the work itself.
+    while not store._session().gate._blocked:
+        assert caller.is_alive()
+        time.sleep(0.001)
     leave.set()
     assert begun.wait(10)
     caller.join()
