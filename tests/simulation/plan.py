@@ -80,18 +80,21 @@ class _Draw:
 
     def plan(self, seed: int) -> Plan:
         pick = self.pick
-        self.topics = ("a", "b")[: pick((1, 1, 1, 2))]
+        self.topics = ("a", "b", "c")[: pick((1, 1, 1, 2, 3))]
         self.pace = pick((0.0, 0.01, 0.1, 0.1, 1.0))
         self.readers = pick((1, 2, 2, 3, 4))
         troubled = self.chance(0.6)
         operated = self.chance(0.7)
-        actors = [Actor(f"writer{n}", self.writer()) for n in range(pick((1, 1, 2, 3, 5)))]
+        from_afar = self.chance(0.25)
+        write = self.peer if from_afar else self.writer
+        actors = [Actor(f"writer{n}", write()) for n in range(pick((1, 1, 2, 3, 5)))]
         actors += [Actor(f"reader{n}", self.reader()) for n in range(self.readers)]
+        if self.chance(0.15):
+            actors.append(Actor("restorer", self.restorer()))
         if operated:
             actors += [Actor(f"operator{n}", self.operator()) for n in range(pick((1, 1, 2)))]
         if self.chance(0.4):
-            actors.append(Actor("peer", tuple(Op(self.wait(), "peer append", (self.topic(), pick((1, 1, 2, 4))))
-                                              for _ in range(pick((2, 4, 6))))))
+            actors.append(Actor("peer", self.peer()))
         if troubled:
             actors.append(Actor("trouble", self.trouble()))
         if self.chance(0.15):
@@ -121,7 +124,11 @@ class _Draw:
         return self.pick(self.topics)
 
     def wait(self) -> float:
-        return 0.0 if self.chance(0.4) else round(self.random.random() * 2 * self.pace, 4)
+        draw = self.random.random()
+        if draw < 0.07:
+            # Long enough for everybody to fall asleep: whoever missed the last wake-up is found out.
+            return 4.0
+        return 0.0 if draw < 0.4 else round(self.random.random() * 2 * self.pace, 4)
 
     def writer(self) -> tuple[Op, ...]:
         ops = []
@@ -139,6 +146,23 @@ class _Draw:
             else:
                 op = Op(self.wait(), "seal", (self.topic(), self.pick((None, "broken"))))
             ops.append(op)
+        return tuple(ops)
+
+    def peer(self) -> tuple[Op, ...]:
+        """Another process: this client hears of its records only from the store."""
+        appends = range(self.pick((2, 4, 6, 10)))
+        return tuple(Op(self.wait(), "peer append", (self.topic(), self.pick((1, 1, 2, 4)))) for _ in appends)
+
+    def restorer(self) -> tuple[Op, ...]:
+        """Goes back to an older state again and again, and grows another way."""
+        ops = [Op(self.wait(), "backup")]
+        for _ in range(self.pick((1, 2, 3))):
+            ops += [
+                Op(self.wait(), "peer append", (self.topic(), self.pick((1, 2, 3)))),
+                Op(self.wait(), "restore"),
+                Op(self.wait(), "peer append", (self.topic(), self.pick((1, 2, 3)))),
+                Op(self.wait(), "restore" if self.chance(0.3) else "backup"),
+            ]
         return tuple(ops)
 
     def reader(self) -> tuple[Op, ...]:
