@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from tailrace import CLOSED, Subscription
-from tailrace.client import StreamClient
-from tailrace.engine import Engine
-from tailrace.spi import Entry
 from tests.simulation.history import History, Subscribed
 from tests.simulation.plan import Actor, Plan
 from tests.simulation.store import SimulatedStore
 from tests.simulation.world import Task, World
 
-SETTLE = 27.0
-"""Virtual seconds after the last operation: more than two fallback reads."""
+from tailrace import CLOSED, Subscription
+from tailrace.client import StreamClient
+from tailrace.engine import Engine
+from tailrace.spi import Entry
+
+SETTLE = {"exact": 5.0, "late": 6.0, "unsure": 7.0, "lost": 25.0}
+"""Virtual seconds after the last operation, by what hints do: more than two fallback reads where they are needed."""
 
 STAY_TIMEOUT = 13.0
 """Of the receives of those who stay: longer than a fallback read."""
@@ -56,7 +57,7 @@ class Cast:
         for what in ("reads", "appends", "watch"):
             self.store.recover(what)
         self.store.append_faults.clear()
-        self.world.sleep(SETTLE)
+        self.world.sleep(SETTLE[self.plan.hints])
         self.history.settled = self.world.tick(), self.world.now
         self._close()
         for task in self.staying:
@@ -137,7 +138,9 @@ class Cast:
                 actor, topic, "cursor", call, lambda: self.client.topic(topic).subscribe_from_cursor(cursor)
             )
 
-    def _subscribe(self, actor: Actor, topic: str, how: str, source: Any, subscribe: Callable[[], Subscription]) -> None:
+    def _subscribe(
+        self, actor: Actor, topic: str, how: str, source: Any, subscribe: Callable[[], Subscription]
+    ) -> None:
         if actor.name in self.current:
             self._close_subscription(actor.name)
         subscription = None
@@ -286,5 +289,3 @@ class Cast:
     @property
     def _engine(self) -> Engine:
         return self.client._engine
-
-

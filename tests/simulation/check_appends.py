@@ -1,12 +1,14 @@
 """The rules of writing: acknowledged = stored once, refused = not stored, seals are final, nobody waits too long."""
 
+import itertools
 from collections.abc import Iterator
 
-from tailrace.errors import DurableStreamUnavailableError, TopicSealedError
 from tests.simulation.history import Call, History
 from tests.simulation.plan import Plan
 from tests.simulation.truth import Node
 from tests.simulation.world import InterruptedHere
+
+from tailrace.errors import DurableStreamUnavailableError, TopicSealedError
 
 GRACE = 1.0
 """Virtual seconds for the store's latency and for threads that were not run."""
@@ -33,7 +35,7 @@ def _append(plan: Plan, history: History, call: Call) -> Iterator[str]:
     error = call.error
     if stored and len(stored) != len(payloads):
         yield "part of it was stored"
-    elif any(later.parent is not earlier for earlier, later in zip(stored, stored[1:], strict=False)):
+    elif any(later.parent is not earlier for earlier, later in itertools.pairwise(stored)):
         yield "it was torn apart or turned around"
     if error is None:
         if not stored:
@@ -80,6 +82,11 @@ def _troubled(history: History, call: Call, before: float, *kinds: str) -> bool:
 
 def _appended_after_seal(history: History) -> Iterator[str]:
     for topic, versions in history.truth.versions.items():
-        for before, after in zip(versions, versions[1:], strict=False):
-            if before.sealed and after.tip is not before.tip and after.tip is not None and after.tip.parent is before.tip:
+        for before, after in itertools.pairwise(versions):
+            if (
+                before.sealed
+                and after.tip is not before.tip
+                and after.tip is not None
+                and after.tip.parent is before.tip
+            ):
                 yield f"seal: a record was added to topic {topic!r} after its seal: {after.tip}"

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from tailrace import CLOSED
-from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tests.simulation.history import Call, History, Subscribed
 from tests.simulation.plan import Plan
 from tests.simulation.truth import BeforeBirth, Node, Spot, Version
 from tests.simulation.watch import LATEST
 
+from tailrace import CLOSED
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
+
 GRACE = 1.5
 """Virtual seconds for the store's latency, for a retry after an outage, and for threads that were not run."""
 
 RETRY = 1.3
-"""Virtual seconds between two tries of a reader whose store is away, at most: two outages closer than that may look like one."""
+"""Virtual seconds between two tries of a reader whose store is away: outages closer than that may look like one."""
 
 
 def check_readers(plan: Plan, history: History) -> Iterator[str]:
@@ -153,9 +154,9 @@ class _Reader:
                 yield f"left waiting for {patience:g} s with something to be told"
         patience = engine.outage_budget + min(engine.poll_healthy, max(engine.outage_budget / 3, 0.05)) + GRACE
         for trouble in self.history.troubles:
-            if trouble.kind == "reads" and trouble.ended_at >= call.ended_at:
-                if call.ended_at - max(trouble.began_at, call.began_at) > patience:
-                    yield "the outage is longer than the budget, and it was not told"
+            lasts = trouble.kind == "reads" and trouble.ended_at >= call.ended_at
+            if lasts and call.ended_at - max(trouble.began_at, call.began_at) > patience:
+                yield "the outage is longer than the budget, and it was not told"
 
     def _in_time(self, call: Call) -> Iterator[str]:
         timeout = call.args[0]

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from tailrace.errors import DurableStreamUnavailableError
 from tests.simulation.check_appends import check_appends
 from tests.simulation.check_readers import check_readers
 from tests.simulation.history import History
 from tests.simulation.plan import Plan
+
+from tailrace.errors import DurableStreamUnavailableError
 
 
 def check(plan: Plan, history: History) -> Iterator[str]:

@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailrace.errors import DurableStreamError
 from tests.simulation.truth import Truth
 from tests.simulation.world import InterruptedHere, World
+
+from tailrace.errors import DurableStreamError
 
 
 @dataclass(slots=True)

@@ -17,12 +17,14 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a topic that became shorter is not a loss": Edit(
         f"{_ENGINE}.hub",
-        "            if chunk.more or feed.joined >= read_in:\n                return False\n            rest = Elsewhere.LOST\n",
+        "            if chunk.more or feed.joined >= read_in:\n                return False\n"
+        "            rest = Elsewhere.LOST\n",
         "            return False\n",
     ),
     "a reader that is ahead of the pump is lost": Edit(
         f"{_ENGINE}.hub",
-        "            if chunk.more or feed.joined >= read_in:\n                return False\n            rest = Elsewhere.LOST\n"
+        "            if chunk.more or feed.joined >= read_in:\n                return False\n"
+        "            rest = Elsewhere.LOST\n"
         "        if isinstance(rest, Elsewhere):\n            if feed.joined >= read_in:\n",
         "            rest = Elsewhere.LOST\n        if isinstance(rest, Elsewhere):\n            if False:\n",
     ),
@@ -42,12 +44,14 @@ MUTATIONS: dict[str, Edit] = {
     "a closed reader stays with the pump for a moment": Edit(
         f"{_ENGINE}.reader",
         "            self.ready.clear()\n            tell = self._engine.dismiss(self)\n",
-        "            self.ready.clear()\n        with self._engine.lock:\n            tell = self._engine.dismiss(self)\n",
+        "            self.ready.clear()\n        with self._engine.lock:\n"
+        "            tell = self._engine.dismiss(self)\n",
     ),
     "a refused entry is settled as stored": Edit(
         f"{_ENGINE}.appender",
         "            each.settle(outcome)\n        self._hand_on()\n",
-        "            each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n        self._hand_on()\n",
+        "            each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n"
+        "        self._hand_on()\n",
     ),
     "leadership is not handed on": Edit(
         f"{_ENGINE}.appender",
@@ -81,7 +85,9 @@ MUTATIONS: dict[str, Edit] = {
         "if feed.state is not FeedState.BEHIND:",
     ),
     "an outage is never over": Edit(
-        f"{_ENGINE}.backoff", "            self.since, self._attempts, self.retry_at = None, 0, 0.0\n", "            pass\n"
+        f"{_ENGINE}.backoff",
+        "            self.since, self._attempts, self.retry_at = None, 0, 0.0\n",
+        "            pass\n",
     ),
     "an outage is never too long": Edit(
         f"{_ENGINE}.backoff", "        if now - self.since >= self._budget:\n            return False\n", ""
@@ -101,7 +107,8 @@ MUTATIONS: dict[str, Edit] = {
         f"{_ENGINE}.pump", "            self._idle = not plan\n", "            self._idle = False\n"
     ),
     "a wake-up before the sleep is lost": Edit(
-        f"{_ENGINE}.waiter", "            if self.generation == generation:\n                latch.wait(timeout)\n",
+        f"{_ENGINE}.waiter",
+        "            if self.generation == generation:\n                latch.wait(timeout)\n",
         "            latch.wait(timeout)\n",
     ),
     "a new watch follows nothing": Edit(

@@ -19,7 +19,7 @@ class Op:
     args: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
-        return f"+{self.delay:g}s {self.kind}{self.args if self.args else ''}"
+        return f"+{self.delay:g}s {self.kind}{self.args or ''}"
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,11 @@ class _Draw:
             elif kind < 0.85:
                 op = Op(self.wait(), "submit", (self.topic(),))
             elif kind < 0.97:
-                op = Op(self.wait(), "append interrupted", (self.topic(), self.pick((3, 10, 25, 40, 60, 90))
-                                                            + self.pick(range(20))))
+                op = Op(
+                    self.wait(),
+                    "append interrupted",
+                    (self.topic(), self.pick((3, 10, 25, 40, 60, 90)) + self.pick(range(20))),
+                )
             else:
                 op = Op(self.wait(), "seal", (self.topic(), self.pick((None, "broken"))))
             ops.append(op)

@@ -6,8 +6,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tailrace.backends.memory import log as memory_log
-from tailrace.client import StreamClient
 from tests.simulation.actors import Cast
 from tests.simulation.checker import check
 from tests.simulation.history import History
@@ -16,6 +14,9 @@ from tests.simulation.schedule import Decisions, Drawn, Replayed
 from tests.simulation.store import SimulatedStore
 from tests.simulation.weaving import inhabited
 from tests.simulation.world import World
+
+from tailrace.backends.memory import log as memory_log
+from tailrace.client import StreamClient
 
 
 @dataclass(frozen=True)

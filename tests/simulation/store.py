@@ -3,6 +3,12 @@
 from collections.abc import Collection, Sequence
 from itertools import cycle
 
+from tests.simulation.history import History
+from tests.simulation.plan import Hints
+from tests.simulation.truth import Node, Version
+from tests.simulation.watch import SimulatedWatch
+from tests.simulation.world import InterruptedHere, World
+
 from tailrace.backends.memory import MemoryStore
 from tailrace.backends.memory import backend as memory_backend
 from tailrace.backends.memory import log as memory_log
@@ -23,11 +29,7 @@ from tailrace.spi import (
     Unborn,
     Watch,
 )
-from tests.simulation.history import History
-from tests.simulation.plan import Hints
-from tests.simulation.truth import Node, Version
-from tests.simulation.watch import SimulatedWatch
-from tests.simulation.world import InterruptedHere, World
+
 
 class SimulatedStore(Backend):
     """One store in one world.
@@ -231,8 +233,13 @@ class SimulatedStore(Backend):
             else:
                 seal = log.seal
                 version = Version(
-                    sequence, now, tip, log.horizon[0],
-                    seal is not None, None if seal is None else seal.error, grave,
+                    sequence,
+                    now,
+                    tip,
+                    log.horizon[0],
+                    seal is not None,
+                    None if seal is None else seal.error,
+                    grave,
                 )
             self.history.truth.add(topic, version)
         for watch in tuple(self._watches):
@@ -248,4 +255,3 @@ class SimulatedStore(Backend):
             raise RuntimeError("a bug of the adapter")
         if how is not None:
             raise DurableStreamUnavailableError("away")
-

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection
 from typing import cast
 
-from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import Changes, Watch
 from tests.simulation.plan import Hints
 from tests.simulation.world import Task, World
+
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import Changes, Watch
 
 LATEST = 1.0
 """Seconds that a late hint takes."""

@@ -45,7 +45,7 @@ class Edit:
 
 
 class _Points(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name == "__del__":
             # It runs wherever the collector happens to be called, perhaps in the next world.
             return node
@@ -54,19 +54,19 @@ class _Points(ast.NodeTransformer):
         node.body[skip:] = _with_points(node.body[skip:])
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST:
         return self._blocks(node, "body", "orelse")
 
-    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST:
         return self._blocks(node, "body")
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         return self._blocks(node, "body")
 
-    def visit_With(self, node: ast.With) -> ast.AST:  # noqa: N802
+    def visit_With(self, node: ast.With) -> ast.AST:
         return self._blocks(node, "body")
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
+    def visit_Try(self, node: ast.Try) -> ast.AST:
         return self._blocks(node, "body", "orelse")
 
     def _blocks(self, node: Any, *names: str) -> ast.AST:
@@ -180,4 +180,3 @@ def inhabited(world: World) -> Iterator[None]:
 
 def _nowhere() -> None:
     """Outside of a world there is nobody to take the turn."""
-

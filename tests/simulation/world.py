@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 
 import greenlet
-
 from tests.simulation.schedule import Schedule
 
 MOST_POINTS = 400_000
@@ -135,9 +134,8 @@ class World:
         self.over = False
         runnable, choose = self._runnable, self._schedule.choose
         while self.stuck is None:
-            if not runnable:
-                if not self._advance():
-                    break
+            if not runnable and not self._advance():
+                break
             self._choices += 1
             at = choose(self._choices, len(runnable)) if len(runnable) > 1 else 0
             self.current = task = runnable.pop(at)
@@ -174,7 +172,8 @@ class World:
         return True
 
     def _grant(self) -> None:
-        self._granted = self._countdown = 1 if self.current.interrupt_in else self._left
+        until = min(self._left, self._since + FAIR_SHARE - self._points)
+        self._granted = self._countdown = 1 if self.current.interrupt_in else until
 
     def _spend(self) -> None:
         spent = self._granted - self._countdown
@@ -198,11 +197,13 @@ class World:
         if self._left <= 0:
             decision = self._schedule.preempt(self._points, len(self._runnable))
             self._left = self._schedule.gap(self._points)
-            if decision is None and self._runnable and self._points - self._since > FAIR_SHARE:
-                decision = 0
             self._grant()
             if decision is not None:
                 self._yield(task, decision)
+        elif self._points - self._since >= FAIR_SHARE:
+            self._since = self._points
+            if self._runnable:
+                self._yield(task, 0)
         self._grant()
 
     def _yield(self, task: Task, decision: int) -> None:
