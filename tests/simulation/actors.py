@@ -57,11 +57,17 @@ class Cast:
         for what in ("reads", "appends", "watch"):
             self.store.recover(what)
         self.store.append_faults.clear()
-        self.world.sleep(SETTLE[self.plan.hints])
+        delivered = -1
+        while delivered != (delivered := self._delivered()):
+            # A slow reader of a slow store is still on its way.
+            self.world.sleep(SETTLE[self.plan.hints])
         self.history.settled = self.world.tick(), self.world.now
         self._close()
         for task in self.staying:
             self.world.join(task)
+
+    def _delivered(self) -> int:
+        return sum(isinstance(call.result, bytes) for call in self.history.calls)
 
     # Writers
 
@@ -76,15 +82,14 @@ class Cast:
             self.client.topic(topic).append_many(payloads)
 
     def _append_interrupted(self, actor: Actor, name: str, topic: str, after: int) -> None:
-        task = self.world.current
         self.history.trouble("interrupt", self.plan.engine.append_timeout)
         payloads = (name.encode(),)
         with self.history.call("append", topic, payloads):
-            task.interrupt_in = after
+            self.world.interrupt_after(after)
             try:
                 self.client.topic(topic).append(payloads[0])
             finally:
-                task.interrupt_in = 0
+                self.world.interrupt_after(0)
 
     def _submit(self, actor: Actor, name: str, topic: str) -> None:
         """Append as the facade for event loops does: a callback instead of a wait."""

@@ -182,7 +182,7 @@ class SimulatedStore(Backend):
 
     def _interrupt(self) -> None:
         # Once: what is promised about an interruption is not promised about two.
-        self.world.current.interrupt_in = 0
+        self.world.interrupt_after(0)
         raise InterruptedHere
 
     def _mixed(self, number: int, entry: Entry, timeout: float) -> AppendOutcome:

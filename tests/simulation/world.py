@@ -104,6 +104,12 @@ class World:
         if self._countdown <= 0 and not self.over:
             self._look()
 
+    def interrupt_after(self, points: int) -> None:
+        """Interrupt the current thread once, after so many points of its own; 0 for not at all."""
+        self._spend()
+        self.current.interrupt_in = points
+        self._grant()
+
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
         if seconds > 0:
