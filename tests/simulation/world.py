@@ -84,6 +84,7 @@ class World:
             except BaseException as exc:  # noqa: BLE001 - reported as a violation
                 task.failure = exc
             task.done = True
+            self._spend()
             for joiner in task.joiners:
                 self.wake(joiner)
 

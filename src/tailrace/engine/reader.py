@@ -129,7 +129,7 @@ class Reader:
         if isinstance(outcome, Page):
             self._accept(outcome, place)
         else:
-            self._failed(outcome)
+            self._failed(outcome, place)
 
     def close(self) -> None:
         """End this subscription. Idempotent, never raises, from any thread."""
@@ -182,8 +182,11 @@ class Reader:
         if tell:
             self._engine.nudge()
 
-    def _failed(self, outcome: ReadOutcome) -> None:
+    def _failed(self, outcome: ReadOutcome, start: Place) -> None:
         with self._engine.lock:
+            # As in _accept: a place that was left behind meanwhile may well be gone.
+            if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:
+                return
             if isinstance(outcome, PositionLost):
                 self.feed.fail(CursorUnavailableError(outcome.reason))
             elif not isinstance(outcome, Page):
