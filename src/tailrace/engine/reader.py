@@ -128,6 +128,9 @@ class Reader:
         outcome = self._engine.read(self.feed.topic, place)
         if isinstance(outcome, Page):
             self._accept(outcome, place)
+        elif self._engine.closed:
+            # Not a failure of the store: the client is being closed, and this reader with it.
+            self.close()
         else:
             self._failed(outcome, place)
 
