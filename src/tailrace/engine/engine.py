@@ -4,6 +4,7 @@ It owns the lock that guards hub and feeds, the appender, and the pump; it start
 they are needed, and starts afresh in a forked child.
 """
 
+import dataclasses
 import threading
 import time
 import weakref
@@ -58,7 +59,12 @@ class Engine:
 
     def __init__(self, backend: Backend, options: EngineOptions, hooks: Iterable[Hook] = ()) -> None:
         self.backend = backend
-        self.options = options
+        # A page is no larger than the buffer: a subscription holds at most its buffer plus one page.
+        self.options = dataclasses.replace(
+            options,
+            page_records=min(options.page_records, options.buffer_records),
+            page_bytes=min(options.page_bytes, options.buffer_bytes),
+        )
         self.hooks = Hooks(hooks)
         self._max_payload = min(options.max_payload, backend.capabilities.max_payload)
         self._closed = False

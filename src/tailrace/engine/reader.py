@@ -131,8 +131,11 @@ class Reader:
         outcome = self._engine.read(self.feed.topic, place)
         if isinstance(outcome, Page):
             self._accept(outcome, place)
+        elif self._engine.closed:
+            # Not a failure of the store: the client is being closed, and this reader with it.
+            self.close()
         else:
-            self._failed(outcome)
+            self._failed(outcome, place)
 
     def rewind(self) -> None:
         """Go on right after the record returned last, whatever was buffered or half done. Does no I/O."""
@@ -200,8 +203,11 @@ class Reader:
         if tell:
             self._engine.nudge()
 
-    def _failed(self, outcome: ReadOutcome) -> None:
+    def _failed(self, outcome: ReadOutcome, start: Place) -> None:
         with self._engine.lock:
+            # As in _accept: a place that was left behind meanwhile may well be gone.
+            if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:
+                return
             if isinstance(outcome, PositionLost):
                 self.feed.fail(CursorUnavailableError(outcome.reason))
             elif not isinstance(outcome, Page):

@@ -256,3 +256,23 @@ def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
     callers.finish()
 
     assert store.calls == [[b"leader", b"woken"]]
+
+
+def test_a_leader_interrupted_while_it_takes_its_batch_does_not_stop_later_appends() -> None:
+    store = ScriptedStore(accept)
+    appender = Appender(as_backend(store), EngineOptions(append_timeout=1.0))
+    ordinary = appender._queue
+
+    class Interrupting(type(ordinary)):  # type: ignore[misc]
+        def popleft(self) -> object:
+            appender._queue = ordinary
+            ordinary.extend(self)
+            raise KeyboardInterrupt
+
+    appender._queue = Interrupting()
+
+    with pytest.raises(KeyboardInterrupt):
+        appender.append(Entry("t", [b"interrupted"]))
+
+    assert isinstance(appender.append(Entry("t", [b"later"])), Appended)
+    assert store.calls == [[b"later"]]

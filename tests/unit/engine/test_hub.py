@@ -381,3 +381,50 @@ def test_a_closed_reader_stays_closed_when_its_place_is_lost() -> None:
     hub.lose(channel, "gone")
 
     assert ahead.state is FeedState.ENDED
+
+
+def test_a_reader_behind_a_pump_that_saw_a_longer_topic_has_the_pump_look_again() -> None:
+    hub = Hub(30)
+    hub.join(feed(place(5)))
+    hub.plan(100, 0.0)
+
+    restored = feed(place(3))
+    assert hub.join(restored)
+
+    assert restored.state is FeedState.BEHIND
+    assert only(hub).place == place(5)
+
+
+def test_a_loss_is_not_told_to_a_reader_at_the_same_position_of_a_later_history() -> None:
+    hub = Hub(30)
+    old, new = feed(place(3)), feed(place(3, tag=TAG + 1))
+    hub.join(old)
+    hub.join(new)
+
+    assert hub.lose(only(hub), "gone") == [old, new]
+
+    assert isinstance(old.ending and old.ending.exception, CursorUnavailableError)
+    assert (new.state, new.ending) == (FeedState.BEHIND, None)
+
+
+def test_a_page_read_before_a_reader_went_live_does_not_end_it() -> None:
+    hub = Hub(30)
+    hub.join(feed(place(3)))
+    plan = hub.plan(100, 0.0)
+    [channel] = plan.channels
+    new = feed(place(3, tag=TAG + 1))
+    hub.join(new)
+
+    hub.deliver(channel, chunk(place(3), 4), plan.round)
+
+    assert (new.state, new.ending) == (FeedState.BEHIND, None)
+
+
+def test_an_end_that_was_decided_and_did_not_come_up_gives_way_to_a_close() -> None:
+    sealed = feed(place(0))
+    sealed.accept(chunk(place(0), 2, seal=Seal()))
+
+    sealed.close()
+
+    assert sealed.ending is not None
+    assert sealed.ending.kind == "closed"
