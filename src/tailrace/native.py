@@ -35,6 +35,22 @@ def call(work: Callable[[], T]) -> T:
     return outcome.result()
 
 
+def home() -> object | None:
+    """Return what ``sent_home`` needs to wake a greenlet of this thread; ``None`` where threads are threads."""
+    return None if _monkey() is None else sys.modules["gevent.hub"].get_hub()
+
+
+def sent_home(hub: Any, wake: Callable[[], None]) -> bool:  # noqa: ANN401 - gevent's
+    """Run ``wake`` in the thread of that hub, soon, if this is another one; return whether it is."""
+    if sys.modules["gevent._hub_local"].get_hub_if_exists() is hub:
+        return False
+    # Releasing a patched lock from here does not reach its waiter in every release of gevent.
+    loop = hub.loop
+    if loop is not None:
+        loop.run_callback_threadsafe(wake)
+    return True
+
+
 def lock() -> "threading.Lock":
     """Return a lock of the operating system's threads."""
     allocate: Callable[[], threading.Lock] = _original("allocate_lock")

@@ -8,16 +8,20 @@ import contextlib
 import threading
 from collections.abc import Callable
 
+from tailrace import native
+
 
 class Latch:
     """Lets one thread sleep until another releases it. A release before the sleep is not lost.
 
-    A lock used as a wake-up: a third of the price of a condition or an event.
+    A lock used as a wake-up: a third of the price of a condition or an event. Made by the thread that will sleep: a
+    greenlet can only be woken from the thread of its hub.
     """
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_home", "_lock")
 
     def __init__(self) -> None:
+        self._home = native.home()
         self._lock = threading.Lock()
         self._lock.acquire()
 
@@ -27,6 +31,10 @@ class Latch:
 
     def release(self) -> None:
         """Wake the sleeper, or the next one to come. Any thread; releasing twice wakes once."""
+        if self._home is None or not native.sent_home(self._home, self._release):
+            self._release()
+
+    def _release(self) -> None:
         with contextlib.suppress(RuntimeError):
             self._lock.release()
 
