@@ -118,7 +118,8 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a failed pull that was overtaken counts": Edit(
         f"{_ENGINE}.reader",
-        "            if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:\n                return\n",
+        "            if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:\n"
+        "                return\n",
         "",
     ),
     "the queue is taken in a way that an interruption leaves torn": Edit(

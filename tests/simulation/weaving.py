@@ -106,7 +106,7 @@ def _codes(source: str, filename: str, *, points: bool) -> dict[str, CodeType]:
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
     for value in list(vars(module).values()):
         if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-            yield inspect.unwrap(value)  # type: ignore[misc]
+            yield inspect.unwrap(value)
         elif isinstance(value, type) and value.__module__ == module.__name__:
             for member in vars(value).values():
                 for function in _of(member):
@@ -116,7 +116,7 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
 
 def _of(member: object) -> Iterator[FunctionType]:
     if isinstance(member, FunctionType):
-        yield inspect.unwrap(member)  # type: ignore[misc]
+        yield inspect.unwrap(member)
     elif isinstance(member, classmethod | staticmethod):
         yield member.__func__  # type: ignore[misc]
     elif isinstance(member, property) and isinstance(member.fget, FunctionType):
