@@ -5,22 +5,6 @@ from tests.simulation.weaving import Edit
 _ENGINE = "tailrace.engine"
 
 MUTATIONS: dict[str, Edit] = {
-    "a new channel is not read once more": Edit(
-        f"{_ENGINE}.hub",
-        "            # pull and the confirmation has no hint.\n            self._dirty[channel] = None\n",
-        "            # pull and the confirmation has no hint.\n",
-    ),
-    "a chunk is not cut by the commit's tag": Edit(
-        f"{_ENGINE}.chunk",
-        "tuple(self._stored[at][:2]) != (place.position, place.tag)",
-        "self._stored[at][0] != place.position",
-    ),
-    "a topic that became shorter is not a loss": Edit(
-        f"{_ENGINE}.hub",
-        "            if chunk.more or feed.joined >= read_in:\n                return False\n"
-        "            rest = Elsewhere.LOST\n",
-        "            return False\n",
-    ),
     "a reader that is ahead of the pump is lost": Edit(
         f"{_ENGINE}.hub",
         "            if chunk.more or feed.joined >= read_in:\n                return False\n"
