@@ -100,33 +100,10 @@ MUTATIONS: dict[str, Edit] = {
         "        self._added, self._dropped = set(self._by_topic), set()\n",
         "",
     ),
-    "a failed pull that was overtaken counts": Edit(
-        f"{_ENGINE}.reader",
-        "            if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:\n"
-        "                return\n",
-        "",
-    ),
-    "the queue is taken in a way that an interruption leaves torn": Edit(
+    "an interruption leaves the queue torn": Edit(
         f"{_ENGINE}.appender",
-        "            self._batch = batch = self._first_fitting(until)\n"
-        "            for ticket in batch:\n"
-        "                ticket.sent = True\n"
-        "                self._queue.popleft()\n",
-        "            batch = self._first_fitting(until)\n"
-        "            for ticket in batch:\n"
-        "                ticket.sent = True\n"
-        "                self._queue.popleft()\n"
-        "            self._batch = batch\n",
-    ),
-    "a decided end stands although it was closed before": Edit(
-        f"{_ENGINE}.feed",
-        '        self.ending = StreamEnd("closed")\n',
-        '        if self.ending is None:\n            self.ending = StreamEnd("closed")\n',
-    ),
-    "a page is larger than the buffer": Edit(
-        f"{_ENGINE}.engine",
-        "page_records=min(options.page_records, options.buffer_records)",
-        "page_records=options.page_records",
+        "                if each in self._queue:\n",
+        "                if not each.sent and each in self._queue:\n",
     ),
 }
 """By what is wrong with it."""
