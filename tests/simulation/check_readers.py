@@ -152,7 +152,10 @@ class _Reader:
             versions = self.truth.between(self.it.topic, begin, call.ended_at)
             if all(version.news(spot) for version in versions for spot in self.spots):
                 yield f"left waiting for {patience:g} s with something to be told"
-        patience = engine.outage_budget + min(engine.poll_healthy, max(engine.outage_budget / 3, 0.05)) + GRACE
+        budget = engine.outage_budget
+        # Without a budget nobody hurries to look: it is told when it is noticed.
+        poll = min(engine.poll_healthy, max(budget / 3, 0.05)) if budget else engine.poll_healthy
+        patience = budget + poll + GRACE
         for trouble in self.history.troubles:
             lasts = trouble.kind == "reads" and trouble.ended_at >= call.ended_at
             if lasts and call.ended_at - max(trouble.began_at, call.began_at) > patience:
