@@ -11,6 +11,9 @@ INSTALL := $(PIP) install -c constraints.txt --build-constraint constraints.txt
 FILE ?=
 NAME ?=
 ARGS ?=
+# Where `make simulate` starts, and how many seeds it simulates.
+SEED ?=
+RUNS ?=
 # Stores that must be tested: a missing one fails the run instead of being left out of it.
 REQUIRE_STORES ?=
 
@@ -21,7 +24,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long check format types layers bench docs docs-serve constraints clean
+.PHONY: help demo test test-long simulate check format types layers bench docs docs-serve constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,6 +37,9 @@ test: $(VENV)/.for-work ## Run every test that takes seconds: some minutes in al
 
 test-long: $(VENV)/.for-work ## Run the tests that take minutes: crashes, scale, many processes
 	$(PYTEST) -m long $(ARGS)
+
+simulate: $(VENV)/.for-work ## Simulate the engine in virtual time: SEED=... first seed, RUNS=... how many
+	$(BIN)/python -m tests.simulation --seed $(or $(SEED),0) --runs $(or $(RUNS),2000)
 
 check: $(VENV)/.for-work ## Format, lint, types, import arrows, docs: everything that runs no product code
 	$(BIN)/ruff format --check .
