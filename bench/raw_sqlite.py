@@ -12,7 +12,7 @@ from pathlib import Path
 SCHEMA = """
 create table topic (id integer primary key, name blob unique, last integer not null, sealed integer not null);
 create table record (topic integer, position integer, tag integer, at integer, payload blob,
-    primary key (topic, position)) without rowid;
+    primary key (topic, position));
 insert into topic values (1, x'74', 0, 0);
 """
 

@@ -115,7 +115,8 @@ class Connections:
         # Until it leaves, also while a connection is being opened or closed: SQLite has locks of its own then, and
         # a child that was forked in such a moment would wait for them for ever.
         with self._lock:
-            self._changed.wait_for(lambda: not self._forks)
+            if self._forks:
+                self._changed.wait_for(lambda: not self._forks)
             self._inside.add(visit)
 
     def _leave(self, visit: object) -> None:

@@ -106,8 +106,11 @@ class Session:
         """
         deadline = time.monotonic() + timeout
         turn = partial(self.connections.use, "writer", partial(self._transaction, work, deadline))
-        with self.mapped, self._in_line(deadline):
-            return call(partial(self.gate.run, turn, deadline))
+        with self.mapped:
+            if not native.patched():
+                return self.gate.run(turn, deadline)
+            with self._in_line(deadline):
+                return call(partial(self.gate.run, turn, deadline))
 
     def close(self) -> None:
         """Close everything that this process opened. Idempotent, never raises."""
@@ -134,9 +137,6 @@ class Session:
     def _in_line(self, deadline: float) -> Iterator[None]:
         # Greenlets wait for each other here: in the gate each would keep a thread of the hub's pool, and a writer in
         # another process would soon have stopped everything else that needs one. Threads go straight to the gate.
-        if not native.patched():
-            yield
-            return
         try:
             if not self._line.acquire(timeout=max(0.0, deadline - time.monotonic())):
                 raise DurableStreamUnavailableError(BUSY_HERE)
