@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.sqlite.processes import go, lines, start
@@ -396,3 +398,29 @@ def test_an_entry_that_does_not_fit_on_the_disk_does_not_take_its_neighbours_alo
     assert payloads(store, "c", beginning(store, "c")) == [b"x"]
     assert [info.name for info in store.topics()] == ["a", "c"]
     store.close()
+
+
+class Watched(sqlite3.Connection):
+    """A connection that lets something happen after its first look at whose the file is."""
+
+    then: Callable[[], None] | None = None
+
+    def execute(self, sql: str, *arguments: Any) -> Any:
+        rows = super().execute(sql, *arguments)
+        if "application_id" not in sql or self.then is None:
+            return rows
+        seen, happen, self.then = rows.fetchall(), self.then, None
+        happen()
+        return seen
+
+
+def test_a_new_file_that_another_process_fills_while_it_is_looked_at_is_no_strangers(path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA journal_mode = WAL")
+    looking = sqlite3.connect(path, isolation_level=None, factory=Watched)
+    looking.then = lambda: schema.migrate(other, path)
+
+    assert schema.check(looking, path) == 0
+    assert schema.check(looking, path) == schema.newest()
+    looking.close()
+    other.close()

@@ -33,9 +33,13 @@ def check(connection: sqlite3.Connection, what: object) -> int:
     Raises:
         StoreUnusableError: It belongs to another application or to a newer release.
     """
+    # In one look: another process may be making the tables of a new file between two of them, and then there would be
+    # tables without our mark.
+    connection.execute("BEGIN")
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
     ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
+    connection.execute("COMMIT")
     if application != APPLICATION_ID and (application or version or tables):
         raise StoreUnusableError(f"{what} is a database of another application: give Tailrace a file of its own")
     if version > newest():
