@@ -3,14 +3,12 @@
 A place is exclusive: reading from it starts strictly after it.
 """
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 MAX_POSITION = 2**63 - 1
 
 
-@dataclass(slots=True, frozen=True)
-class Boundary:
+class Boundary(NamedTuple):
     """A place in one life of a topic.
 
     Attributes:
@@ -26,8 +24,7 @@ class Boundary:
     tag: int
 
 
-@dataclass(slots=True, frozen=True)
-class Unborn:
+class Unborn(NamedTuple):
     """The place before the first record of a topic that does not exist.
 
     Attributes:

@@ -24,11 +24,8 @@ from tailrace.records import TopicCursor
 
 _BOUNDARY = 0x11
 _UNBORN = 0x12
-_FIXED = Struct(">B4sQ")
-_BLOCK = Struct(">QI")
-_CHECK = Struct(">I")
-_CHECK_AT = _FIXED.size + _BLOCK.size
-_HEAD_BYTES = _CHECK_AT + _CHECK.size
+_HEAD = Struct(">B4sQQI")
+_HEAD_BYTES = _HEAD.size + 4
 _STEPS = [f"{step:02x}{crc32(bytes([step])) & 0xFFFF:04x}" for step in range(256)]
 
 _MALFORMED = "not a cursor: hand back exactly the text that came with a record or a checkpoint"
@@ -45,28 +42,27 @@ class CursorCodec:
     def encode(self, place: Place) -> TopicCursor:
         """Return the text of one place."""
         if isinstance(place, Unborn):
-            return self._encode_all(_UNBORN, place.grave, [(place.seen_at, 0, b"")])[0]
-        return self.encode_all(place.incarnation, [(place.position, place.tag, b"")])[0]
+            return self._cursor(_UNBORN, place.grave, place.seen_at, 0)
+        return self._cursor(_BOUNDARY, *place)
 
     def encode_all(self, incarnation: int, stored: Iterable[tuple[int, int, bytes]]) -> list[TopicCursor]:
         """Return the cursors of one life's records, given as (position, tag, payload)."""
-        return self._encode_all(_BOUNDARY, incarnation, stored)
-
-    def _encode_all(self, version: int, identity: int, stored: Iterable[tuple[int, int, bytes]]) -> list[TopicCursor]:
-        raw = bytearray(_HEAD_BYTES)
-        _FIXED.pack_into(raw, 0, version, self._topic, identity)
-        checked = memoryview(raw)[:_CHECK_AT]
         cursors: list[str] = []
-        add, steps, head, block_before, tag_before = cursors.append, _STEPS, "", -1, -1
+        head, block_before, tag_before = "", -1, -1
         for position, tag, _ in stored:
             block = position >> 8
             if block != block_before or tag != tag_before:
                 block_before, tag_before = block, tag
-                _BLOCK.pack_into(raw, _FIXED.size, block, tag)
-                _CHECK.pack_into(raw, _CHECK_AT, crc32(checked))
-                head = raw.hex()
-            add(head + steps[position & 255])
+                head = self._head(_BOUNDARY, incarnation, block, tag)
+            cursors.append(head + _STEPS[position & 255])
         return cast("list[TopicCursor]", cursors)
+
+    def _cursor(self, version: int, identity: int, position: int, tag: int) -> TopicCursor:
+        return TopicCursor(self._head(version, identity, position >> 8, tag) + _STEPS[position & 255])
+
+    def _head(self, version: int, identity: int, block: int, tag: int) -> str:
+        packed = _HEAD.pack(version, self._topic, identity, block, tag)
+        return (packed + crc32(packed).to_bytes(4)).hex()
 
     def decode(self, cursor: object) -> Place:
         """Return the place that a cursor of this topic names.
@@ -75,8 +71,7 @@ class CursorCodec:
             CursorUnavailableError: It is not text, damaged, of another topic, or of a release this one can not read.
         """
         head, step = _parts(cursor)
-        version, topic, identity = _FIXED.unpack_from(head)
-        block, tag = _BLOCK.unpack_from(head, _FIXED.size)
+        version, topic, identity, block, tag = _HEAD.unpack_from(head)
         position = block << 8 | step
         if version not in (_BOUNDARY, _UNBORN):
             raise CursorUnavailableError("this cursor was made by a release that this one can not read")
@@ -103,6 +98,6 @@ def _parts(cursor: object) -> tuple[bytes, int]:
         raise CursorUnavailableError(_MALFORMED) from None
     head, step = raw[:_HEAD_BYTES], raw[_HEAD_BYTES]
     # fromhex also takes capitals and white space; a cursor has exactly one spelling.
-    if cursor != head.hex() + _STEPS[step] or int.from_bytes(head[_CHECK_AT:], "big") != crc32(head[:_CHECK_AT]):
+    if cursor != head.hex() + _STEPS[step] or int.from_bytes(head[_HEAD.size :], "big") != crc32(head[: _HEAD.size]):
         raise CursorUnavailableError(_MALFORMED)
     return head, step

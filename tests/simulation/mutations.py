@@ -80,11 +80,11 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "the end comes before what is buffered": Edit(
         f"{_ENGINE}.reader",
-        "            if not self.ready:\n                # Moved",
-        "            if not self.ready and feed.ending is None:\n                # Moved",
+        "            if not self.ready and feed.buffer.records:\n                # Moved",
+        "            if not self.ready and feed.buffer.records and feed.ending is None:\n                # Moved",
     ),
     "a seal is taken for the end with more to read": Edit(
-        f"{_ENGINE}.chunk", "return self.seal is not None and not self.more", "return self.seal is not None"
+        f"{_ENGINE}.feed", "if chunk.seal is not None and not chunk.more and", "if chunk.seal is not None and"
     ),
     "a lost place is told to readers who stand elsewhere": Edit(
         f"{_ENGINE}.hub", "            if feed.place != channel.place:\n", "            if False:\n"

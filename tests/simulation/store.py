@@ -217,10 +217,10 @@ class SimulatedStore(Backend):
         log = self._inner._state.logs.get(topic)
         if log is None:
             return None
-        return self._root(topic, log.incarnation) if log.last == (0, 0) else self._node(topic, log)
+        return self._root(topic, log.incarnation) if log.last.position == 0 else self._node(topic, log)
 
     def _node(self, topic: str, log: memory_log.TopicLog) -> Node:
-        return self.history.truth.nodes[topic, (log.incarnation, *log.last)]
+        return self.history.truth.nodes[topic, log.last]
 
     def _changed(self, topics: Collection[str]) -> None:
         for topic in topics:
@@ -236,7 +236,7 @@ class SimulatedStore(Backend):
                     sequence,
                     now,
                     tip,
-                    log.horizon[0],
+                    log.horizon.position,
                     seal is not None,
                     None if seal is None else seal.error,
                     grave,

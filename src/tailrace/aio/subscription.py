@@ -1,12 +1,14 @@
 """The awaited subscription: a reader, and the waiting of a coroutine."""
 
 import asyncio
+import math
+import time
+from collections.abc import Coroutine
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, cast
 
 from tailrace import arguments
-from tailrace.aio.waiting import run, settled
-from tailrace.aio.waker import waker_of
+from tailrace.aio.waiting import Alarm, run
 from tailrace.engine import Engine, Reader, Step
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
 
@@ -17,12 +19,13 @@ class Subscription:
     ``async with`` it, then ``receive`` or ``async for``, which ends when the subscription does.
     """
 
-    __slots__ = ("__weakref__", "_engine", "_reader", "_ready")
+    __slots__ = ("__weakref__", "_alarm", "_engine", "_reader", "_ready")
 
     def __init__(self, engine: Engine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
         self._ready = reader.ready
+        self._alarm = Alarm(reader.feed.waiter)
 
     async def __aenter__(self) -> Self:
         try:
@@ -56,10 +59,12 @@ class Subscription:
             pass
         return await self._receive(arguments.timeout_seconds(timeout))
 
-    async def _receive(self, timeout: float) -> DurableStreamRecord | Closed | None:
-        reader, waiter = self._reader, self._reader.feed.waiter
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout
+    async def _receive(
+        self, timeout: float = arguments.FOREVER, *, iterating: bool = False
+    ) -> DurableStreamRecord | Closed | None:
+        reader, waiter, alarm = self._reader, self._reader.feed.waiter, self._alarm
+        # Without a deadline there is no timer: nobody needs ten thousand of them for next year.
+        deadline = time.monotonic() + timeout if timeout < arguments.FOREVER else math.inf
         pulled = False
         while True:
             generation = waiter.generation
@@ -68,36 +73,29 @@ class Subscription:
                 reader.last = outcome
                 return outcome
             if isinstance(outcome, Closed):
+                if iterating:
+                    raise StopAsyncIteration
                 return outcome
-            remaining = deadline - loop.time()
+            remaining = deadline - time.monotonic()
             if outcome is Step.PULL and (remaining > 0 or not pulled):
                 await run(self._engine, reader.pull)
                 pulled = True
             elif remaining <= 0:
                 return None
             else:
-                await self._wait(loop, generation, min(remaining, reader.pause()))
-
-    async def _wait(self, loop: asyncio.AbstractEventLoop, generation: int, timeout: float) -> None:
-        future: asyncio.Future[None] = loop.create_future()
-        waker, waiter = waker_of(loop), self._reader.feed.waiter
-        waiter.listen(lambda: waker.wake(future))
-        try:
-            if waiter.generation == generation:
-                await settled(future, timeout)
-        finally:
-            waiter.listen(None)
+                future = alarm.set(min(remaining, reader.pause()))
+                try:
+                    if waiter.generation == generation:
+                        await future
+                finally:
+                    alarm.clear()
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> DurableStreamRecord:
-        while True:
-            outcome = await self.receive(arguments.FOREVER)
-            if isinstance(outcome, DurableStreamRecord):
-                return outcome
-            if isinstance(outcome, Closed):
-                raise StopAsyncIteration
+    def __anext__(self) -> Coroutine[Any, Any, DurableStreamRecord]:
+        # The coroutine that waits, itself: another one around it would be made anew for every record.
+        return cast("Coroutine[Any, Any, DurableStreamRecord]", self._receive(iterating=True))
 
     def close(self) -> None:
         """End this subscription. Idempotent, never raises, does not block; from any task or thread."""

@@ -1,11 +1,12 @@
-"""All waiting of the asyncio side: for a future with a deadline, and for a worker."""
+"""All waiting of the asyncio side: for a record with a deadline, and for a worker."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from tailrace import limits
-from tailrace.engine import Engine
+from tailrace.aio.waker import Waker, waker_of
+from tailrace.engine import Engine, Waiter
 
 T = TypeVar("T")
 
@@ -18,21 +19,56 @@ async def run(engine: Engine, work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(engine.workers.run(work))
 
 
-async def settled(future: "asyncio.Future[None]", timeout: float) -> None:
-    """Wait until a future is resolved, at most ``timeout`` seconds. Nothing is returned or lost at the deadline.
+class Alarm:
+    """What one coroutine waits on: a future that a waiter's ``fire`` or the time resolves, whichever comes first.
 
-    A timer resolves the future itself. ``asyncio.wait_for`` would cancel it, and before Python 3.12 could
-    swallow a cancellation of the caller that came at the same moment.
+    Set it before the last look for something to do, and wait only if there was nothing::
+
+        future = alarm.set(timeout)
+        try:
+            if waiter.generation == generation:
+                await future
+        finally:
+            alarm.clear()
+
+    One object for all waits of a subscription, and no coroutine of its own: ten thousand that are woken at once pay
+    for each object that is made anew.
     """
-    if timeout >= limits.MAX_TIMEOUT:
-        # Nobody needs ten thousand timers for next year.
-        await future
-        return
-    timer = asyncio.get_running_loop().call_later(timeout, _resolve, future)
-    try:
-        await future
-    finally:
-        timer.cancel()
+
+    __slots__ = ("_future", "_timer", "_waiter", "_waker")
+
+    def __init__(self, waiter: Waiter) -> None:
+        self._waiter = waiter
+        self._waker: Waker | None = None
+        self._future: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, timeout: float) -> "asyncio.Future[None]":
+        """Return the future of a new wait of at most ``timeout`` seconds, which may be ``inf``."""
+        loop = asyncio.get_running_loop()
+        if self._waker is None or not self._waker.serves(loop):
+            self._waker = waker_of(loop)
+        future = self._future = loop.create_future()
+        self._waiter.listen(self)
+        if timeout != math.inf:
+            # The timer resolves the future itself. ``asyncio.wait_for`` would cancel it, and before Python 3.12
+            # could swallow a cancellation of the caller that came at the same moment.
+            self._timer = loop.call_later(timeout, _resolve, future)
+        return future
+
+    def __call__(self) -> None:
+        """Resolve the future of the wait that is under way, if any. Any thread; never blocks."""
+        future, waker = self._future, self._waker
+        if future is not None and waker is not None:
+            waker.wake(future)
+
+    def clear(self) -> None:
+        """End the wait."""
+        self._waiter.listen(None)
+        self._future = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def _resolve(future: "asyncio.Future[None]") -> None:

@@ -21,6 +21,10 @@ class Waker:
         self._lock = threading.Lock()
         self._due: list[asyncio.Future[None]] = []
 
+    def serves(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Return whether this is the waker of that loop."""
+        return self._loop() is loop
+
     def wake(self, future: "asyncio.Future[None]") -> None:
         """Resolve a future of this loop, soon. Any thread; never blocks; a closed loop is ignored."""
         with self._lock:

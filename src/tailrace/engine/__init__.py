@@ -3,6 +3,7 @@
 from tailrace.engine.engine import Engine
 from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.reader import Reader, Step
+from tailrace.engine.waiter import Waiter
 from tailrace.engine.workers import Workers
 
-__all__ = ["Engine", "Reader", "Step", "Workers", "foreign_errors"]
+__all__ = ["Engine", "Reader", "Step", "Waiter", "Workers", "foreign_errors"]

@@ -52,8 +52,8 @@ class Feed:
         """Buffer a chunk that starts at this feed's place."""
         self.buffer.put(chunk)
         self.place = chunk.end
-        if chunk.sealed and self.ending is None:
-            reason = chunk.seal.error if chunk.seal is not None else None
+        if chunk.seal is not None and not chunk.more and self.ending is None:
+            reason = chunk.seal.error
             self.ending = StreamEnd("sealed") if reason is None else StreamEnd("failed", reason)
 
     def offer(self, chunk: Chunk) -> bool:

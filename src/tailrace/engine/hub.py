@@ -13,7 +13,7 @@ from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk, Elsewhere
 from tailrace.engine.feed import Feed, FeedState
 from tailrace.errors import CursorUnavailableError, DurableStreamError
-from tailrace.spi import Boundary, Place
+from tailrace.spi import Boundary, Place, Unborn
 
 _Key = tuple[str, bool, int]
 
@@ -24,9 +24,10 @@ class Channel:
     Attributes:
         place: Up to which the pump has read.
         feeds: At ``place``, or ahead of it if they pulled more recently than the pump read.
+        open: Whether it is one of the hub's. A read that was under way when it was dropped is nobody's.
     """
 
-    __slots__ = ("codec", "feeds", "outage", "place", "topic")
+    __slots__ = ("codec", "feeds", "open", "outage", "place", "topic")
 
     def __init__(self, topic: str, place: Place, outage: Outage) -> None:
         self.topic = topic
@@ -34,6 +35,7 @@ class Channel:
         self.codec = CursorCodec(topic)
         self.feeds: dict[Feed, None] = {}
         self.outage = outage
+        self.open = True
 
     @property
     def key(self) -> _Key:
@@ -161,18 +163,23 @@ class Hub:
 
     def deliver(self, channel: Channel, chunk: Chunk, read_in: int) -> list[Feed]:
         """Hand a chunk, read in that round after the channel's place, to its feeds; return those to wake."""
-        channel.outage.over()
-        if self._channels.get(channel.key) is not channel:
+        if channel.outage.since is not None:
+            channel.outage.over()
+        if not channel.open:
             return []
-        woken = [feed for feed in tuple(channel.feeds) if self._hand_over(feed, chunk, read_in)]
-        gone = [feed for feed in channel.feeds if feed.state is not FeedState.LIVE or feed.ending is not None]
+        woken, gone = [], []
+        for feed in channel.feeds:
+            if self._hand_over(feed, chunk, read_in):
+                woken.append(feed)
+            if feed.state is not FeedState.LIVE or feed.ending is not None:
+                gone.append(feed)
         for feed in gone:
             del channel.feeds[feed]
         return woken + self._advance(channel, chunk)
 
     def lose(self, channel: Channel, reason: str) -> list[Feed]:
         """The channel's place is gone: end the feeds that stand there; return those to wake."""
-        if self._channels.get(channel.key) is not channel:
+        if not channel.open:
             return []
         woken = list(channel.feeds)
         for feed in woken:
@@ -190,7 +197,7 @@ class Hub:
 
     def fail(self, channel: Channel, error: DurableStreamError, *, again: bool) -> list[Feed]:
         """A read failed: try the channel again at its time, or end its feeds; return those to wake."""
-        if self._channels.get(channel.key) is not channel:
+        if not channel.open:
             return []
         if again:
             self._dirty[channel] = None
@@ -234,16 +241,17 @@ class Hub:
         if not channel.feeds:
             self._drop(channel)
             return []
-        old_key = channel.key
-        channel.place = chunk.end
+        before, channel.place = channel.place, chunk.end
         if chunk.more:
             self._dirty[channel] = None
-        return self._reborn(channel, old_key) if channel.key != old_key else []
+        return self._reborn(channel, before) if isinstance(before, Unborn) else []
 
-    def _reborn(self, channel: Channel, old_key: _Key) -> list[Feed]:
-        # The topic was created: its unborn channel goes on as one of its first life. Readers that
+    def _reborn(self, channel: Channel, before: Unborn) -> list[Feed]:
+        # Perhaps the topic was created: its unborn channel goes on as one of its first life. Readers that
         # subscribed after the birth may already have one; then everybody here pulls and joins that.
-        del self._channels[old_key]
+        if isinstance(channel.place, Unborn) and channel.place.grave == before.grave:
+            return []
+        del self._channels[_key(channel.topic, before)]
         if channel.key not in self._channels:
             self._channels[channel.key] = channel
             return []
@@ -251,6 +259,7 @@ class Hub:
         for feed in moved:
             feed.state = FeedState.BEHIND
         channel.feeds.clear()
+        channel.open = False
         self._forget(channel)
         return [feed for feed in moved if not feed.buffer.records]
 
@@ -264,6 +273,7 @@ class Hub:
 
     def _drop(self, channel: Channel) -> None:
         del self._channels[channel.key]
+        channel.open = False
         self._forget(channel)
 
     def _forget(self, channel: Channel) -> None:

@@ -20,7 +20,7 @@ from tailrace.instrument import HintsInterrupted, HintsRestored, Hooks, OutageBe
 from tailrace.options import EngineOptions
 from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, ReadRequest, Watch
 
-CHANNELS_PER_READ = 500
+CHANNELS_PER_READ = 100
 """Topics in one batched read, so that a change of ten thousand does not keep the first ones waiting."""
 
 SHORTEST_PROBE, LONGEST_PROBE = 0.05, 10.0
@@ -186,9 +186,9 @@ class Pump:
             watch = self._follow(watch, plan)
         if plan.channels:
             self._read(plan)
-            if native.patched():
-                # A store that never waits (memory) would not let other greenlets in until everything is read.
-                time.sleep(0)
+            # A store that never waits (memory) would let nobody in until everything is read. Those who were just
+            # woken take their records now, or what ten thousand have not taken yet piles up.
+            time.sleep(0)
         elif not plan:
             self._wait(watch, pause)
 

@@ -5,6 +5,7 @@ asking again. The caller owns the waiting, so nothing here differs between threa
 """
 
 import enum
+import math
 import time
 import warnings
 from collections import deque
@@ -94,7 +95,7 @@ class Reader:
         """
         feed = self.feed
         with self._engine.lock:
-            if not self.ready:
+            if not self.ready and feed.buffer.records:
                 # Moved under the lock, so that a close() that comes now finds either nothing moved yet
                 # or everything in ``ready``, and clears it.
                 self.ready.extend(feed.take())
@@ -120,7 +121,7 @@ class Reader:
     def pause(self) -> float:
         """Return how long a ``WAIT`` may last at most, in seconds."""
         retry_at = self._outage.retry_at
-        return max(0.0, retry_at - time.monotonic()) if retry_at else float("inf")
+        return max(0.0, retry_at - time.monotonic()) if retry_at else math.inf
 
     def pull(self) -> None:
         """Read the next page from the store. Blocks on it; never raises for a store that fails."""

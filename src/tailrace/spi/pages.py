@@ -8,8 +8,7 @@ from tailrace.boundaries import Boundary, Place
 from tailrace.errors import DurableStreamUnavailableError
 
 
-@dataclass(slots=True, frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What one caller appends: its payloads are stored contiguously and in order.
 
     Attributes:
@@ -21,8 +20,7 @@ class Entry:
     payloads: Sequence[bytes]
 
 
-@dataclass(slots=True, frozen=True)
-class Appended:
+class Appended(NamedTuple):
     """Accepted and readable. ``end`` is the place of the entry's last record."""
 
     end: Boundary
@@ -62,8 +60,7 @@ class Seal:
     error: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Where an existing topic stands.
 
     Attributes:
@@ -77,8 +74,7 @@ class Bounds:
     seal: Seal | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class ReadRequest:
+class ReadRequest(NamedTuple):
     """Read one topic after a place.
 
     Attributes:
@@ -105,8 +101,7 @@ class StoredRecord(NamedTuple):
     payload: bytes
 
 
-@dataclass(slots=True, frozen=True)
-class Page:
+class Page(NamedTuple):
     """Records that follow a place without a gap.
 
     Attributes:
@@ -140,8 +135,7 @@ class ReadFailed:
 ReadOutcome: TypeAlias = Page | PositionLost | ReadFailed
 
 
-@dataclass(slots=True, frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """Hints: topics that may have moved. ``anything`` says that any topic may have."""
 
     topics: frozenset[str] = frozenset()

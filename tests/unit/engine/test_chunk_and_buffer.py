@@ -41,7 +41,7 @@ def test_the_rest_after_the_end_is_empty_and_still_knows_the_seal() -> None:
     rest = made(1, 1, seal=Seal("why")).rest(Boundary(1, 2, 102))
 
     assert isinstance(rest, Chunk)
-    assert (len(rest.records), rest.sealed, rest.seal) == (0, True, Seal("why"))
+    assert (len(rest.records), rest.more, rest.seal) == (0, False, Seal("why"))
 
 
 def test_a_place_beyond_the_chunk_is_ahead_and_one_with_another_tag_or_life_is_lost() -> None:

@@ -78,6 +78,8 @@ class MemoryStore(Backend):
 
     def __init__(self, options: StoreOptions | None = None, *, beside: "MemoryStore | None" = None) -> None:
         self._options = options or StoreOptions()
+        retention = self._options.retention
+        self._at_once = Retention(max_records=retention.max_records, max_bytes=retention.max_bytes)
         self._state: MemoryState = MemoryState() if beside is None else beside._state
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._own_watches: weakref.WeakSet[MemoryWatch] = weakref.WeakSet()
@@ -104,8 +106,8 @@ class MemoryStore(Backend):
         if log.seal is not None:
             return AppendRefused(TopicSealedError("the topic is sealed: nothing can be appended to it any more"))
         end = log.extend(entry.payloads, tag, now)
-        retention = self._options.retention
-        log.trim(Retention(max_records=retention.max_records, max_bytes=retention.max_bytes), 0.0)
+        if not self._at_once.unbounded:
+            log.trim(self._at_once, 0.0)
         return Appended(end)
 
     def bounds(self, topic: str) -> Bounds | Unborn:
@@ -127,7 +129,7 @@ class MemoryStore(Backend):
             lost = lost_birth(after, unborn.grave, unborn.seen_at, self._options.tombstone_for)
             if lost is not None or log is None:
                 return lost or Page((), after)
-            after = log.boundary((0, 0))
+            after = log.birth
         if log is None:
             return PositionLost("the topic was deleted")
         return lost_place(after, log.bounds(), log.tag_at) or log.page(request, after)
@@ -247,7 +249,7 @@ class MemoryStore(Backend):
 
     def _info(self, name: str) -> TopicInfo:
         log = self._state.logs[name]
-        return TopicInfo(name, log.records, log.size, log.touched if log.last[0] else None, log.seal)
+        return TopicInfo(name, log.records, log.size, log.touched if log.last.position else None, log.seal)
 
     def _cut(self, retention: Retention) -> float:
         if retention.max_age is None:
