@@ -1,18 +1,14 @@
 """``connect``: from a store URL to topics."""
 
-from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 from typing_extensions import Unpack
 
 from tailrace import arguments
-from tailrace.engine import Engine
-from tailrace.instrument import Hook
+from tailrace.facade import ClientFacade
 from tailrace.opening import ConnectOptions, open_backend
 from tailrace.operations import Operations
-from tailrace.options import EngineOptions
-from tailrace.spi import Backend, Capabilities
 from tailrace.topic import Topic
 
 
@@ -34,7 +30,7 @@ def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
     return StreamClient(backend, options=engine_options, hooks=options.get("hooks", ()))
 
 
-class StreamClient:
+class StreamClient(ClientFacade):
     """Topics of one store. Thread-safe; a forked child may go on using it and gets its own connections.
 
     Args:
@@ -42,9 +38,6 @@ class StreamClient:
         options: Bounds and timeouts.
         hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
-
-    def __init__(self, backend: Backend, *, options: EngineOptions | None = None, hooks: Iterable[Hook] = ()) -> None:
-        self._engine = Engine(backend, options or EngineOptions(), hooks)
 
     def topic(self, name: str) -> Topic:
         """Return a topic by name. Does no I/O and creates nothing.
@@ -55,11 +48,6 @@ class StreamClient:
         return Topic(self._engine, arguments.topic_name(name))
 
     @property
-    def capabilities(self) -> Capabilities:
-        """What the store can and can not do."""
-        return self._engine.backend.capabilities
-
-    @property
     def maintenance(self) -> Operations:
         """Operations on the store: list, trim, delete, sweep.
 
@@ -67,10 +55,6 @@ class StreamClient:
             InvalidArgumentError: This store has none of its own.
         """
         return Operations(self._engine.backend)
-
-    def stats(self) -> dict[str, int | float | bool | None]:
-        """Return counters and gauges of this client, by name. Does not block on the store."""
-        return self._engine.stats()
 
     def close(self) -> None:
         """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""
@@ -86,6 +70,3 @@ class StreamClient:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"<{self._engine.describe()}>"

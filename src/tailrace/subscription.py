@@ -7,20 +7,17 @@ from typing import Self
 from typing_extensions import override
 
 from tailrace import arguments, native
-from tailrace.engine import Reader, Step
+from tailrace.engine import Step
 from tailrace.errors import DurableStreamError
+from tailrace.facade import SubscriptionFacade
 from tailrace.protocols import DurableStreamSubscription
-from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.records import Closed, DurableStreamRecord
 
 
-class Subscription(DurableStreamSubscription):
+class Subscription(SubscriptionFacade, DurableStreamSubscription):
     """One independent reader of one topic. One-shot; only ``close`` may be called from other threads."""
 
-    __slots__ = ("_reader", "_ready")
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._ready = reader.ready
+    __slots__ = ()
 
     @override
     def __enter__(self) -> Self:
@@ -84,20 +81,3 @@ class Subscription(DurableStreamSubscription):
                 return None
             else:
                 waiter.wait(generation, min(remaining, reader.pause()))
-
-    @override
-    def close(self) -> None:
-        self._reader.close()
-
-    @property
-    def cursor(self) -> TopicCursor:
-        """The safe place to resume from, at any time: after the last record returned, or the fixed start."""
-        return self._reader.cursor
-
-    @property
-    def end(self) -> StreamEnd | None:
-        """Why this subscription ended; ``None`` while it has not."""
-        return self._reader.end
-
-    def __repr__(self) -> str:
-        return f"<{self._reader.describe()}>"

@@ -39,13 +39,14 @@ ARROWS = {
     "backends.memory": _STORE,
     "backends.sqlite": _STORE,
     # Facades find stores through the registry of the SPI, never by importing one.
-    "subscription": _FACADE,
+    "facade": _FACADE,
+    "subscription": f"{_FACADE} facade",
     "topic": f"{_FACADE} subscription",
     "opening": "errors options instrument spi",
     "operations": _FACADE,
-    "client": f"{_FACADE} opening operations topic subscription",
+    "client": f"{_FACADE} facade opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
-    "aio": f"{_FACADE} opening",
+    "aio": f"{_FACADE} facade opening",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} topic subscription client testing",

@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-from collections.abc import Iterable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
@@ -11,11 +10,11 @@ from typing_extensions import Unpack
 
 from tailrace import arguments
 from tailrace.aio.topic import Topic
-from tailrace.engine import Engine, Workers
-from tailrace.instrument import Hook
+from tailrace.engine import Workers
+from tailrace.facade import ClientFacade
 from tailrace.opening import ConnectOptions, open_backend
 from tailrace.options import EngineOptions
-from tailrace.spi import Backend, Capabilities
+from tailrace.spi import Backend
 
 
 async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
@@ -43,7 +42,7 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
     return StreamClient(backend, options=engine_options, hooks=options.get("hooks", ()))
 
 
-class StreamClient:
+class StreamClient(ClientFacade):
     """Topics of one store. May be used from several loops; a forked child gets its own connections.
 
     Args:
@@ -52,9 +51,6 @@ class StreamClient:
         hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
-    def __init__(self, backend: Backend, *, options: EngineOptions | None = None, hooks: Iterable[Hook] = ()) -> None:
-        self._engine = Engine(backend, options or EngineOptions(), hooks)
-
     def topic(self, name: str) -> Topic:
         """Return a topic by name. Does no I/O and creates nothing.
 
@@ -62,15 +58,6 @@ class StreamClient:
             InvalidTopicNameError: No store could keep that name.
         """
         return Topic(self._engine, arguments.topic_name(name))
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the store can and can not do."""
-        return self._engine.backend.capabilities
-
-    def stats(self) -> dict[str, int | float | bool | None]:
-        """Return counters and gauges of this client, by name. Does not block on the store."""
-        return self._engine.stats()
 
     async def close(self) -> None:
         """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""
@@ -90,9 +77,6 @@ class StreamClient:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"<aio.{self._engine.describe()}>"
 
 
 def _close_unwanted(opening: "Future[tuple[Backend, EngineOptions]]") -> None:

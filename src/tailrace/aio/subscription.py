@@ -1,6 +1,7 @@
 """The awaited subscription: a reader, and the waiting of a coroutine."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Coroutine
@@ -10,21 +11,21 @@ from typing import Any, Self, cast
 from tailrace import arguments
 from tailrace.aio.waiting import Alarm, run
 from tailrace.engine import Engine, Reader, Step
-from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.facade import SubscriptionFacade
+from tailrace.records import Closed, DurableStreamRecord
 
 
-class Subscription:
+class Subscription(SubscriptionFacade):
     """One independent reader of one topic. One-shot; only ``close`` may be called from other tasks or threads.
 
     ``async with`` it, then ``receive`` or ``async for``, which ends when the subscription does.
     """
 
-    __slots__ = ("__weakref__", "_alarm", "_engine", "_reader", "_ready")
+    __slots__ = ("__weakref__", "_alarm", "_engine")
 
     def __init__(self, engine: Engine, reader: Reader) -> None:
+        super().__init__(reader)
         self._engine = engine
-        self._reader = reader
-        self._ready = reader.ready
         self._alarm = Alarm(reader.feed.waiter)
 
     async def __aenter__(self) -> Self:
@@ -50,19 +51,19 @@ class Subscription:
 
         Cancelling it loses no record: nothing is awaited between taking a record and returning it.
         """
-        try:
-            if timeout >= 0:
-                record = self._ready.popleft()
-                self._reader.last = record
-                return record
-        except (IndexError, TypeError):
-            pass
-        return await self._receive(arguments.timeout_seconds(timeout))
+        if type(timeout) is not float or not timeout >= 0:
+            timeout = arguments.timeout_seconds(timeout)
+        return await self._receive(timeout)
 
     async def _receive(
         self, timeout: float = arguments.FOREVER, *, iterating: bool = False
     ) -> DurableStreamRecord | Closed | None:
         reader, waiter, alarm = self._reader, self._reader.feed.waiter, self._alarm
+        if self._ready:
+            # Between the two lines another thread may close the subscription, which empties it.
+            with contextlib.suppress(IndexError):
+                record = reader.last = self._ready.popleft()
+                return record
         # Without a deadline there is no timer: nobody needs ten thousand of them for next year.
         deadline = time.monotonic() + timeout if timeout < arguments.FOREVER else math.inf
         pulled = False
@@ -96,20 +97,3 @@ class Subscription:
     def __anext__(self) -> Coroutine[Any, Any, DurableStreamRecord]:
         # The coroutine that waits, itself: another one around it would be made anew for every record.
         return cast("Coroutine[Any, Any, DurableStreamRecord]", self._receive(iterating=True))
-
-    def close(self) -> None:
-        """End this subscription. Idempotent, never raises, does not block; from any task or thread."""
-        self._reader.close()
-
-    @property
-    def cursor(self) -> TopicCursor:
-        """The safe place to resume from, at any time: after the last record returned, or the fixed start."""
-        return self._reader.cursor
-
-    @property
-    def end(self) -> StreamEnd | None:
-        """Why this subscription ended; ``None`` while it has not."""
-        return self._reader.end
-
-    def __repr__(self) -> str:
-        return f"<aio.{self._reader.describe()}>"
