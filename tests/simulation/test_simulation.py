@@ -1,13 +1,16 @@
 """The engine keeps every rule of the contract in every history, and the same seed is the same history."""
 
 import os
+import pkgutil
 import time
 
 import pytest
 from tests.simulation.plan import draw
 from tests.simulation.search import explain, search
 from tests.simulation.simulate import Outcome, simulate
-from tests.simulation.weaving import woven
+from tests.simulation.weaving import LEFT_ALONE, PURE, WOVEN, woven
+
+from tailrace import engine
 
 SECONDS = 10.0
 HISTORIES = int(os.environ.get("TAILRACE_HISTORIES", "100000"))
@@ -31,6 +34,12 @@ def test_every_rule_holds_in_a_hundred_thousand_histories() -> None:
         assert failed is None, explain(failed)
         done += count
     assert done == HISTORIES
+
+
+def test_every_module_of_the_engine_is_simulated() -> None:
+    modules = {f"tailrace.engine.{module.name}" for module in pkgutil.iter_modules(engine.__path__)}
+
+    assert modules == {name for name in (*WOVEN, *PURE, *LEFT_ALONE) if name.startswith("tailrace.engine.")}
 
 
 def test_the_same_seed_is_the_same_history() -> None:

@@ -24,15 +24,19 @@ WOVEN = (
     "tailrace.engine.appender",
     "tailrace.engine.engine",
     "tailrace.engine.feed",
+    "tailrace.engine.hints",
     "tailrace.engine.pump",
     "tailrace.engine.reader",
     "tailrace.engine.submission",
     "tailrace.engine.waiter",
     "tailrace.engine.workers",
+    "tailrace.facade",
     "tailrace.subscription",
     "tailrace.topic",
 )
 PURE = ("tailrace.engine.backoff", "tailrace.engine.buffer", "tailrace.engine.chunk", "tailrace.engine.hub")
+LEFT_ALONE = ("tailrace.engine.foreign",)
+"""It has neither state nor time."""
 
 
 @dataclass(frozen=True)

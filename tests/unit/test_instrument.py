@@ -105,7 +105,7 @@ def test_hints_that_are_lost_and_come_back_are_told() -> None:
         subscription = streams.topic("t").subscribe_from_tail()
         with subscription:
             eventually(lambda: streams.stats()["hints_arrive"] is True)
-            watch = streams._engine._pump._watch
+            watch = streams._engine._pump._hints._watch
             assert watch is not None
 
             def fail(timeout: float) -> None:

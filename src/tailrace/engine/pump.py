@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 
 from tailrace import native
-from tailrace.engine.backoff import Outage
 from tailrace.engine.chunk import Chunk
 from tailrace.engine.feed import Feed
 from tailrace.engine.foreign import foreign_errors
+from tailrace.engine.hints import Hints
 from tailrace.engine.hub import Channel, Hub, Plan
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
-from tailrace.instrument import HintsInterrupted, HintsRestored, Hooks, OutageBegan, OutageEnded
+from tailrace.instrument import Hooks, OutageBegan, OutageEnded
 from tailrace.options import EngineOptions
-from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, ReadRequest, Watch
+from tailrace.spi import Backend, Page, PositionLost, ReadFailed, ReadOutcome, ReadRequest
 
 CHANNELS_PER_READ = 100
 """Topics in one batched read, so that a change of ten thousand does not keep the first ones waiting."""
@@ -55,8 +55,7 @@ class Pump:
         self._housekeeping = housekeeping
         self._away_since: float | None = None
         self._thread: threading.Thread | None = None
-        self._watch: Watch | None = None
-        self._watch_outage = Outage(float("inf"))
+        self._hints = Hints(backend, hooks)
         self._idle = False
         self._stopping = False
         self._next_poll = self._next_probe = 0.0
@@ -66,8 +65,7 @@ class Pump:
     @property
     def hints_arrive(self) -> bool | None:
         """Whether the store's hints are known to arrive; ``None`` while nobody waits for any."""
-        watch = self._watch
-        return None if self._thread is None else watch is not None and watch.reliable
+        return None if self._thread is None else self._hints.arrive
 
     def must_be_told(self) -> bool:
         """Say whether ``nudge`` is needed for a change that was just made to the hub. With the lock held."""
@@ -80,9 +78,7 @@ class Pump:
         """Make the loop look at the hub again, starting it if need be. Without the lock."""
         if self._thread is None:
             self._start()
-        watch = self._watch
-        if watch is not None:
-            watch.interrupt()
+        self._hints.interrupt()
 
     def _start(self) -> None:
         with self._lock:
@@ -133,8 +129,8 @@ class Pump:
     def disown(self) -> None:
         """In a child: end the parent's loop, if it was inherited as well. Without the lock, which may be held."""
         self._stopping = True
-        if native.patched() and self._watch is not None:
-            self._watch.interrupt()
+        if native.patched():
+            self._hints.interrupt()
 
     def _run(self) -> None:
         with self._lock:
@@ -148,7 +144,7 @@ class Pump:
         except BaseException as exc:  # noqa: BLE001
             # Whatever it was, nobody may be left waiting for a loop that is gone.
             _log.exception("the pump died; its subscriptions end with an error")
-            self._close_watch()
+            self._hints.close()
             error = DurableStreamUnavailableError(f"the reading loop failed: {type(exc).__name__}")
             with self._lock:
                 # Forgotten in the same hold of the lock: whoever goes live after it starts a new loop.
@@ -156,7 +152,7 @@ class Pump:
                 woken = self._hub.fail_all(error)
             _wake(woken)
         else:
-            self._close_watch()
+            self._hints.close()
             # A greenlet that was carried into a child is on no list of threads there, and its end would take it off
             # one with an error: this puts it on.
             threading.current_thread()
@@ -164,7 +160,10 @@ class Pump:
     def _turn(self) -> None:
         self.rounds += 1
         self._housekeeping()
-        watch = self._open_watch()
+        if self._hints.open():
+            with self._lock:
+                self._hub.follow_afresh()
+                self._next_poll = time.monotonic() + self._poll_interval()
         now = time.monotonic()
         with self._lock:
             if self._stopping:
@@ -182,20 +181,22 @@ class Pump:
             # after this sees that the loop is idle and interrupts it.
             self._idle = not plan
             pause = 0.0 if plan else self._pause(now)
-        if watch is not None and (plan.added or plan.dropped):
-            watch = self._follow(watch, plan)
+        if self._hints.follow(plan):
+            self._poll_soon()
         if plan.channels:
             self._read(plan)
             # A store that never waits (memory) would let nobody in until everything is read. Those who were just
             # woken take their records now, or what ten thousand have not taken yet piles up.
             time.sleep(0)
         elif not plan:
-            self._wait(watch, pause)
+            self._wait(pause)
 
     def _poll_interval(self) -> float:
-        watch = self._watch
-        healthy = watch is not None and watch.reliable
-        return self._options.poll_healthy if healthy else self._options.poll_unsure
+        return self._options.poll_healthy if self._hints.arrive else self._options.poll_unsure
+
+    def _poll_soon(self) -> None:
+        # The watch was lost: from now on there is only the fallback.
+        self._next_poll = min(self._next_poll, time.monotonic() + self._options.poll_unsure)
 
     def _probe_interval(self) -> float:
         # A store that went away without a sound is noticed by reading one topic now and then, in time for the
@@ -204,49 +205,13 @@ class Pump:
         return min(LONGEST_PROBE, max(budget / 3, SHORTEST_PROBE)) if budget else LONGEST_PROBE
 
     def _pause(self, now: float) -> float:
-        until = min(self._next_poll, self._next_probe)
-        retry = self._hub.next_retry()
-        if retry is not None:
-            until = min(until, retry)
-        if self._watch is None:
-            until = min(until, self._watch_outage.retry_at)
-        return max(0.0, until - now)
+        due = (self._next_poll, self._next_probe, self._hub.next_retry(), self._hints.retry_at)
+        return max(0.0, min(at for at in due if at is not None) - now)
 
-    def _open_watch(self) -> Watch | None:
-        now = time.monotonic()
-        if self._watch is None and now >= self._watch_outage.retry_at:
-            try:
-                with foreign_errors():
-                    self._watch = self._backend.watch()
-            except DurableStreamUnavailableError as exc:
-                self._watch_failed(exc)
-            else:
-                if self._watch_outage.since is not None:
-                    self._hooks.emit(HintsRestored())
-                self._watch_outage.over()
-                with self._lock:
-                    self._hub.follow_afresh()
-                    self._next_poll = now + self._poll_interval()
-        return self._watch
-
-    def _follow(self, watch: Watch, plan: Plan) -> Watch | None:
-        try:
-            with foreign_errors():
-                watch.follow(plan.added, plan.dropped)
-        except DurableStreamUnavailableError as exc:
-            self._watch_failed(exc)
-        return self._watch
-
-    def _wait(self, watch: Watch | None, pause: float) -> None:
-        if watch is None:
-            # Without a watch there is nothing to interrupt; the pause is short, since a new watch is due.
-            time.sleep(min(pause, 0.05))
-            return
-        try:
-            with foreign_errors():
-                changes = watch.wait(pause)
-        except DurableStreamUnavailableError as exc:
-            self._watch_failed(exc)
+    def _wait(self, seconds: float) -> None:
+        changes = self._hints.wait(seconds)
+        if changes is None:
+            self._poll_soon()
             return
         with self._lock:
             self._idle = False
@@ -254,21 +219,6 @@ class Pump:
                 self._hub.mark_all()
             else:
                 self._hub.mark(changes.topics)
-
-    def _watch_failed(self, error: DurableStreamUnavailableError) -> None:
-        # Readers do not notice: topics are read by the fallback until a new watch stands.
-        if self._watch_outage.since is None:
-            _log.warning("the store's change hints are interrupted: %s", error)
-            self._hooks.emit(HintsInterrupted(str(error)))
-        self._close_watch()
-        now = time.monotonic()
-        self._watch_outage.failed(now)
-        self._next_poll = min(self._next_poll, now + self._options.poll_unsure)
-
-    def _close_watch(self) -> None:
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.close()
 
     def _read(self, plan: Plan) -> None:
         # A channel's place is moved by this thread alone, so no lock is needed to ask for what follows it.
