@@ -1,4 +1,4 @@
-"""Places in a topic's history, as the engine and the stores speak of them. Never public.
+"""Places in a topic's history, as the engine and the stores speak of them; users see cursors.
 
 A place is exclusive: reading from it starts strictly after it.
 """

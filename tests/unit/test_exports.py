@@ -10,9 +10,11 @@ import tailrace
 import tailrace.errors
 import tailrace.options
 import tailrace.records
+from tailrace import spi
 
 TREE = ast.parse(Path(tailrace.__file__).read_text(encoding="utf-8"))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+STORE_REFERENCE = REFERENCE.with_name("stores.md")
 
 CONTRACT = {
     "CLOSED",
@@ -85,3 +87,13 @@ def test_the_reference_page_names_everything_public() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
 
     assert [name for name in tailrace.__all__ if f"::: tailrace.{name}\n" not in page] == []
+
+
+def test_the_reference_for_stores_names_everything_that_a_store_uses() -> None:
+    page = STORE_REFERENCE.read_text(encoding="utf-8")
+    values = {name: getattr(spi, name) for name in spi.__all__}
+    # The registry is the other side's; unions and numbers are in the signatures.
+    wanted = {name for name, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)}
+    wanted -= {"open_store", "schemes"}
+
+    assert [name for name in sorted(wanted) if f"::: tailrace.spi.{name}\n" not in page] == []

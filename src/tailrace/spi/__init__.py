@@ -1,6 +1,7 @@
-"""What a store implements. See ``docs/design/spi.md``."""
+"""What a store implements. See ``docs/how-to/write-a-store.md``."""
 
 from tailrace.boundaries import MAX_POSITION, Boundary, Place, Unborn
+from tailrace.options import StoreURL
 from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
 from tailrace.spi.judging import lost_birth, lost_place
 from tailrace.spi.pages import (
@@ -44,6 +45,7 @@ __all__ = [
     "ReadOutcome",
     "ReadRequest",
     "Seal",
+    "StoreURL",
     "StoredRecord",
     "SweepBudget",
     "SweepReport",

@@ -39,7 +39,8 @@ class Capabilities:
         atomic_batches: Whether one entry is stored whole or not at all, also across a crash.
         enforces: Which bounds of ``Retention`` hold without a sweep.
         gevent: How calls behave in a gevent-patched process; ``"untested"`` promises nothing.
-        fork: What a child process may do with an inherited client.
+        fork: Whether a child process may use what it inherited, on connections of its own; ``"untested"`` promises
+            nothing.
         max_payload: Bytes in one payload.
         notes: Anything else that a careful user would want to know, one sentence each.
     """
@@ -52,7 +53,7 @@ class Capabilities:
     atomic_batches: bool = True
     enforces: frozenset[Literal["age", "records", "bytes"]] = frozenset()
     gevent: Literal["cooperative", "native-thread", "refused", "untested"] = "untested"
-    fork: Literal["reopens", "refused"] = "reopens"
+    fork: Literal["reopens", "refused", "untested"] = "untested"
     max_payload: int = limits.MAX_PAYLOAD_BYTES
     notes: tuple[str, ...] = ()
 
@@ -78,7 +79,11 @@ class Watch(Protocol):
         ...
 
     def wait(self, timeout: float) -> Changes:
-        """Block up to ``timeout`` seconds for hints; return early, possibly with none."""
+        """Block up to ``timeout`` seconds for hints; return early, possibly with none.
+
+        Raises:
+            DurableStreamUnavailableError: The connection is gone. The engine closes this watch and opens another.
+        """
         ...
 
     def interrupt(self) -> None:
@@ -108,7 +113,8 @@ class Backend(Protocol):
             timeout: Seconds after which an entry that was not yet sent is refused, and one that was is unknown.
 
         Returns:
-            One outcome per entry, in order.
+            One outcome per entry, in order. An error that is raised instead decides for all entries: certainly not
+            stored, unless its ``maybe_stored`` is set.
         """
         ...
 
@@ -120,7 +126,8 @@ class Backend(Protocol):
         """Read many topics at once.
 
         Per request, checking that ``after`` still holds and reading after it is one atomic step.
-        ``PositionLost`` is never missing where something was lost.
+        ``PositionLost`` is never missing where something was lost. There is no timeout: the store bounds its own
+        waiting, and so do ``bounds`` and ``seal``.
 
         Returns:
             One outcome per request, in order.

@@ -176,7 +176,14 @@ class SweepBudget:
 
 @dataclass(slots=True, frozen=True)
 class SweepReport:
-    """What one sweep did. ``done`` is false when the budget ended it with work left."""
+    """What one sweep did.
+
+    Attributes:
+        topics: How many were looked at.
+        records: How many were removed, with ``bytes`` of payload.
+        forgotten: Topics that lost their identity for having been empty and idle for ``forget_after``.
+        done: False when the budget ended it with work left.
+    """
 
     topics: int
     records: int

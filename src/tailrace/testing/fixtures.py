@@ -10,11 +10,12 @@ from typing import Any, Protocol, TypeVar
 
 import pytest
 
-from tailrace import spi
+from tailrace import native, spi
 from tailrace.options import EngineOptions, StoreOptions
 from tailrace.testing.aio_driver import AsyncDriver
 from tailrace.testing.drivers import Client, Driver, SyncDriver, Topic
 from tailrace.testing.faults import FaultyBackend
+from tailrace.testing.gevent_driver import GeventDriver
 from tailrace.testing.plugin import enroll
 from tailrace.testing.stores import StoreUnderTest
 
@@ -22,7 +23,8 @@ __all__ = ["connect", "driver", "elsewhere", "faulty", "name", "peer_topic", "st
 
 T = TypeVar("T", StoreOptions, EngineOptions)
 
-DRIVERS: tuple[Driver, ...] = (SyncDriver(), AsyncDriver())
+# No event loop runs among greenlets: a run in a patched process is theirs.
+DRIVERS: tuple[Driver, ...] = (GeventDriver(),) if native.patched() else (SyncDriver(), AsyncDriver())
 
 
 class Connect(Protocol):

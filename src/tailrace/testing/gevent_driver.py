@@ -1,6 +1,6 @@
 """The blocking client in a process that gevent has patched: the threads of the cases are greenlets there.
 
-It is performed in a process of its own (a patch can not be undone), and watched by a ``Ticker``.
+It is performed in a process of its own, because a patch can not be undone: ``python -m gevent.monkey --module pytest``.
 """
 
 from tailrace import native, spi

@@ -45,6 +45,7 @@ _CAPABILITIES = Capabilities(
     shared=False,
     enforces=frozenset({"records", "bytes"}),
     gevent="cooperative",
+    fork="reopens",
     notes=("Age is enforced by sweeps.",),
 )
 

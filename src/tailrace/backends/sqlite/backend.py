@@ -76,6 +76,7 @@ class SqliteStore(SqliteMaintenance, Backend):
             shared=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="native-thread",
+            fork="reopens",
             notes=(
                 "Age is enforced by sweeps; a count or size limit may be passed by a sixteenth between two cuts.",
                 "All processes must be on one host: a network file system does not carry the locks.",

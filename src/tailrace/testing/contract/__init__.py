@@ -21,6 +21,7 @@ from tailrace.testing.contract.bad_input import TestBadInput
 from tailrace.testing.contract.checkpoint import TestCheckpoint
 from tailrace.testing.contract.close import TestClose
 from tailrace.testing.contract.cursors import TestCursors
+from tailrace.testing.contract.fork import TestFork
 from tailrace.testing.contract.independence import TestOrderAndIndependence
 from tailrace.testing.contract.lineage import TestLineage
 from tailrace.testing.contract.one_shot import TestOneShot
@@ -40,6 +41,7 @@ __all__ = [
     "TestCheckpoint",
     "TestClose",
     "TestCursors",
+    "TestFork",
     "TestLineage",
     "TestOneShot",
     "TestOrderAndIndependence",
