@@ -1,4 +1,7 @@
-"""Just enough of the protocol to steer a server: one command at a time, over a connection of its own."""
+"""Just enough of the protocol to steer a server, so that no client library is needed.
+
+It is not the one whose behaviour a test is about either.
+"""
 
 import contextlib
 import socket
@@ -56,9 +59,17 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
             RespError: The reply is an error.
             OSError: The connection broke, or no answer came in time.
         """
+        self.send(*words)
+        return self.receive()
+
+    def send(self, *words: Word) -> None:
+        """Send one command, for ``receive`` to fetch the reply of. Raises OSError."""
         parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         request = b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
         self._socket.sendall(request)
+
+    def receive(self) -> Reply:
+        """Return the reply to the first command that has none yet; raises as ``call`` does."""
         reply = self._read()
         if isinstance(reply, RespError):
             raise reply
@@ -87,8 +98,10 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
                 return int(rest)
             case b"$":
                 return None if rest == b"-1" else self._exactly(int(rest) + 2)[:-2]
-            case b"*":
+            case b"*" | b"~" | b">":
                 return None if rest == b"-1" else self._members(int(rest))
+            case b"%":
+                return self._members(2 * int(rest))
         raise ConnectionError(f"not a reply: {line[:80]!r}")
 
     def _members(self, count: int) -> "Reply":
