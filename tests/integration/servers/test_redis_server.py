@@ -12,7 +12,7 @@ import pytest
 
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers import ServerFailedError, ServerMissingError
-from tailrace.testing.servers.redis import Flavour, RedisServer, RespError, flavour
+from tailrace.testing.servers.redis import Flavour, RedisServer, RespError
 from tailrace.testing.servers.redis.server import Aof
 from tailrace.testing.servers.waiting import until
 
@@ -183,8 +183,3 @@ def test_one_that_ended_by_itself_is_not_alive(server: RedisServer) -> None:
     until(lambda: not server.alive, "its end is noticed")
     server.start()
     assert server.call("PING") == b"PONG"
-
-
-def test_what_is_not_here_is_named_with_what_to_install() -> None:
-    with pytest.raises(ServerMissingError, match=r"no server here is redis >= 99 .*pip install"):
-        flavour("redis", at_least=(99,))

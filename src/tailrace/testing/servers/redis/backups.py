@@ -33,8 +33,7 @@ def put_back(server: RedisServer, backup: Path) -> None:
         server.start()
         return
     # A server that is told to use an append-only file and finds none starts empty, whatever the snapshot holds.
-    server.start_without_aof()
-    server.call("CONFIG", "SET", "appendfsync", server.aof)
+    server.start("--appendonly", "no")
     server.call("CONFIG", "SET", "appendonly", "yes")
     until(lambda: _written(server), "the append-only file is written anew")
 

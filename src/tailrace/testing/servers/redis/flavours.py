@@ -61,10 +61,17 @@ def flavours() -> list[Flavour]:
     """Return every server that can be had here, what is chosen by default first; one of each product and version.
 
     Blocks for some milliseconds per server the first time, because each is asked for its version.
+
+    Raises:
+        ServerMissingError: ``TAILRACE_REDIS_SERVER`` names something else.
     """
     found: dict[str, Flavour] = {}
     for binary, source in _candidates():
         seen = _identify(binary)
+        if seen is None and source == BINARY_VARIABLE:
+            raise ServerMissingError(
+                f"{BINARY_VARIABLE} names {binary}, which does not tell a version of Redis or Valkey"
+            )
         if seen is not None:
             candidate = Flavour(seen[0], seen[1], binary, source)
             found.setdefault(candidate.name, candidate)

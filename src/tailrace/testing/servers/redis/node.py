@@ -4,7 +4,7 @@ import shutil
 import signal
 import ssl
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +28,8 @@ class RedisNode:
         folder: Its own, with configuration, log and data; removed by ``close``.
         password: Of the default user, if it has one.
     """
+
+    _mode: tuple[str, ...] = ()
 
     def __init__(self, flavour: Flavour, *, password: str | None = None, bus: bool = False) -> None:
         self.flavour = flavour
@@ -64,8 +66,11 @@ class RedisNode:
         """What it has printed, over all its lives."""
         return self.folder / "server.log"
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start it, on the port and the data that it had before, and wait until it serves. Idempotent.
+
+        Args:
+            options: Of the command line, for this start only: ``--appendonly no`` is two of them.
 
         Raises:
             ServerFailedError: It ended instead, or took too long; the message has the end of its log.
@@ -74,7 +79,7 @@ class RedisNode:
             return
         for _ in range(_OTHER_PORTS):
             printed = self.log.stat().st_size if self.log.exists() else 0
-            self._process = ServerProcess(self._command(), folder=self.folder, log=self.log)
+            self._process = ServerProcess(self._command(*options), folder=self.folder, log=self.log)
             until(self._serves_or_ended, f"{self!r} serves", timeout=_STARTS_WITHIN, step=0.004)
             if self.alive:
                 self._started_once = True
@@ -157,9 +162,16 @@ class RedisNode:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.flavour.name} on {self.port}>"
 
-    def _command(self) -> list[str]:
-        """Write the configuration that this start needs, and return what to run."""
+    def _configuration(self) -> Iterable[str]:
+        """Return the lines of the configuration file for the first start."""
         raise NotImplementedError
+
+    def _command(self, *options: str) -> list[str]:
+        file = self.folder / "node.conf"
+        # Later it is the server's own: what it or a sentinel has rewritten, such as whom it follows, holds.
+        if not self._started_once:
+            file.write_text("".join(f"{line}\n" for line in self._configuration()), encoding="utf-8")
+        return [str(self.flavour.binary), str(file), *self._mode, *options]
 
     def _tls(self) -> ssl.SSLContext | None:
         return None
@@ -168,11 +180,10 @@ class RedisNode:
         if not self.alive:
             return True
         try:
-            return self.call("PING", timeout=2.0) == b"PONG"
+            # Where the port was taken meanwhile, it may be another server that answers.
+            return self.call("PING", timeout=2.0) == b"PONG" and self.info("server")["process_id"] == str(self.pid)
         except RespError as refused:
             # It listens before it has read its data.
             if refused.code == "LOADING":
                 return False
             raise
-        except OSError:
-            return False

@@ -1,7 +1,7 @@
 """One Redis or Valkey server, alone, or as a part of something larger."""
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import quote
@@ -86,8 +86,8 @@ class RedisServer(RedisNode):
 
     def configure(self, name: str, value: str | int) -> None:
         """Change a directive, now and for later starts."""
-        self._settings[name] = value
         self.call("CONFIG", "SET", name, value)
+        self.call("CONFIG", "REWRITE")
 
     def backup(self, to: Path) -> None:
         """Write a copy of all data into the file ``to``, as an operator would make it.
@@ -100,25 +100,17 @@ class RedisServer(RedisNode):
         """Put a copy back under the feet of whoever is connected: the server is killed and comes back with it."""
         backups.put_back(self, backup)
 
-    def start_without_aof(self) -> None:
-        """Start it once with what is in its snapshot file instead of its append-only file."""
-        kept, self.aof = self.aof, "no"
-        try:
-            self.start()
-        finally:
-            self.aof = kept
-
-    def _command(self) -> list[str]:
+    def _configuration(self) -> Iterable[str]:
         if self._acl:
             # An ACL file takes the place of requirepass, and of the default user that lets everybody in.
             secret = "nopass" if self.password is None else f">{self.password}"
             default = f"user default on {secret} ~* &* +@all"
             (self.folder / "users.acl").write_text("\n".join((default, *self._acl)) + "\n", encoding="utf-8")
-        configuration = self.folder / "redis.conf"
-        configuration.write_text("".join(self._lines()), encoding="utf-8")
-        return [str(self.flavour.binary), str(configuration)]
+        for name, value in self._directives().items():
+            for line in [value] if isinstance(value, str | int) else value:
+                yield f"{name} {_NOTHING if line == '' else line}"
 
-    def _lines(self) -> list[str]:
+    def _directives(self) -> dict[str, str | int | Sequence[str]]:
         directives: dict[str, str | int | Sequence[str]] = {
             "bind": "127.0.0.1",
             "port": self.port,
@@ -139,12 +131,7 @@ class RedisServer(RedisNode):
             directives["unixsocket"] = str(self.unix_socket)
         if self.certificates is not None:
             directives |= _tls_directives(self.certificates, self.port)
-        directives |= self._settings
-        return [
-            f"{name} {line if line != '' else _NOTHING}\n"
-            for name, value in directives.items()
-            for line in ([value] if isinstance(value, str | int) else value)
-        ]
+        return directives | self._settings
 
     def _tls(self) -> ssl.SSLContext | None:
         if self.certificates is None:
