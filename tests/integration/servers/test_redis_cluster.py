@@ -6,7 +6,8 @@ import pytest
 
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers.redis import Flavour, RedisCluster, RespError
-from tailrace.testing.servers.redis.cluster import cluster_info
+from tailrace.testing.servers.redis.cluster_views import cluster_info
+from tailrace.testing.servers.redis.resharding import begin_move, end_move, move, move_keys
 from tailrace.testing.servers.waiting import until
 
 
@@ -46,17 +47,20 @@ def test_a_slot_moves_with_its_keys_by_way_of_ask(cluster: RedisCluster) -> None
     owner.call("SET", "{moves}1", "a")
     owner.call("SET", "{moves}2", "b")
 
-    cluster.begin_move(slot, target)
+    begin_move(cluster, slot, target)
     assert owner.call("GET", "{moves}1") == b"a"
-    cluster.move_keys(slot, owner, target)
+    move_keys(cluster, slot, owner, target)
     with pytest.raises(RespError, match=f"ASK {slot} 127.0.0.1:{target.port}"):
         owner.call("GET", "{moves}1")
 
-    cluster.end_move(slot, target)
+    end_move(cluster, slot, target)
     with pytest.raises(RespError, match=f"MOVED {slot} 127.0.0.1:{target.port}"):
         owner.call("GET", "{moves}1")
     assert target.call("MGET", "{moves}1", "{moves}2") == [b"a", b"b"]
     assert cluster.master_of("{moves}") is target
+
+    move(cluster, slot, owner)
+    assert owner.call("GET", "{moves}1") == b"a"
 
 
 def test_a_node_that_was_killed_comes_back_to_its_cluster(slow_kind: Flavour) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Self
 from urllib.parse import quote
 
+from tailrace.testing.servers.redis.cluster_views import cluster_info, node_id, slot_ranges
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
-from tailrace.testing.servers.redis.replicas import hears, role
-from tailrace.testing.servers.redis.resp import Reply
+from tailrace.testing.servers.redis.replicas import hears
 from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
 from tailrace.testing.servers.waiting import until
 
 SLOTS = 16384
 
-_MOVED_AT_ONCE = 100
 _AGREES_WITHIN = 60.0
 
 
@@ -106,35 +105,14 @@ class RedisCluster:
 
     def master_of(self, key: str | bytes) -> RedisServer:
         """Return the node that serves a key, by the account of the first one that is alive."""
-        return self._owner(self.slot_of(key))
+        return self.owner(self.slot_of(key))
 
-    def begin_move(self, slot: int, to: RedisServer) -> RedisServer:
-        """Start to move a slot, so that its keys are answered with ASK once they are gone; return who has it."""
-        source = self._owner(slot)
-        to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source))
-        source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", node_id(to))
-        return source
-
-    def move_keys(self, slot: int, source: RedisServer, to: RedisServer) -> None:
-        """Move the keys of a slot whose move was begun."""
-        login = [] if self.password is None else ["AUTH", self.password]
-        while keys := source.call("CLUSTER", "GETKEYSINSLOT", slot, _MOVED_AT_ONCE):
-            assert isinstance(keys, list)
-            names = [key for key in keys if isinstance(key, bytes)]
-            source.call("MIGRATE", *to.address, "", 0, 10_000, *login, "KEYS", *names)
-
-    def end_move(self, slot: int, to: RedisServer) -> None:
-        """Make a move known; the former owner answers with MOVED from now on."""
-        owner = node_id(to)
-        for node in (to, *self.nodes):
-            if node.alive and role(node) == "master":
-                node.call("CLUSTER", "SETSLOT", slot, "NODE", owner)
-
-    def move(self, slot: int, to: RedisServer) -> None:
-        """Move a slot with its keys, as resharding does."""
-        source = self.begin_move(slot, to)
-        self.move_keys(slot, source, to)
-        self.end_move(slot, to)
+    def owner(self, slot: int) -> RedisServer:
+        """Return the node that serves a slot, by the account of the first one that is alive."""
+        for first, last, port in slot_ranges(self._any()):
+            if first <= slot <= last:
+                return next(node for node in self.nodes if node.port == port)
+        raise LookupError(f"nobody serves slot {slot}")
 
     def close(self) -> None:
         """End and remove all nodes. Idempotent."""
@@ -158,12 +136,6 @@ class RedisCluster:
     def _any(self) -> RedisServer:
         return next(node for node in self.nodes if node.alive)
 
-    def _owner(self, slot: int) -> RedisServer:
-        for first, last, port in _ranges(self._any()):
-            if first <= slot <= last:
-                return next(node for node in self.nodes if node.port == port)
-        raise LookupError(f"nobody serves slot {slot}")
-
     def _knows_all(self, node: RedisServer) -> bool:
         # A node that has not answered yet is listed too, under a name that is not its own.
         reply = node.call("CLUSTER", "NODES")
@@ -172,7 +144,7 @@ class RedisCluster:
 
     def _is_whole(self) -> bool:
         alive = [node for node in self.nodes if node.alive]
-        views = {tuple(sorted(_ranges(node))) for node in alive}
+        views = {tuple(sorted(slot_ranges(node))) for node in alive}
         if len(views) != 1 or any(cluster_info(node)["cluster_state"] != "ok" for node in alive):
             return False
         return all(self._is_told(node) for node in alive)
@@ -180,28 +152,3 @@ class RedisCluster:
     def _is_told(self, node: RedisServer) -> bool:
         port = node.info("replication").get("master_port")
         return port is None or hears(node, next(master for master in self.nodes if str(master.port) == port))
-
-
-def node_id(node: RedisServer) -> str:
-    """Return the name that a node has in its cluster."""
-    reply = node.call("CLUSTER", "MYID")
-    assert isinstance(reply, bytes)
-    return reply.decode()
-
-
-def cluster_info(node: RedisServer) -> dict[str, str]:
-    """Return what a node says about its cluster."""
-    reply = node.call("CLUSTER", "INFO")
-    assert isinstance(reply, bytes)
-    pairs = (line.partition(":") for line in reply.decode().splitlines())
-    return {name: value for name, _, value in pairs}
-
-
-def _ranges(node: RedisServer) -> Iterator[tuple[int, int, int]]:
-    """Yield first slot, last slot and port of the master, as a node sees it."""
-    reply: Reply = node.call("CLUSTER", "SLOTS")
-    assert isinstance(reply, list)
-    for row in reply:
-        match row:
-            case [int(first), int(last), [_, int(port), *_], *_]:
-                yield first, last, port

@@ -1,40 +1,17 @@
 """Sentinels that watch a master and its replicas, and the ways in which another server becomes the master."""
 
-from collections.abc import Iterable
 from typing import Self
 from urllib.parse import quote
 
 from tailrace.testing.servers.redis.flavours import Flavour
-from tailrace.testing.servers.redis.node import RedisNode
 from tailrace.testing.servers.redis.replicas import RedisReplicas, hears, role
 from tailrace.testing.servers.redis.resp import RespError
+from tailrace.testing.servers.redis.sentinel_node import SentinelNode
 from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
 from tailrace.testing.servers.waiting import until
 
 _AGREES_WITHIN = 60.0
-_ANNOUNCES_EVERY = 200
-_LOOKS_EVERY = 1000
 _TRY_AGAIN = {"INPROG", "NOGOODSLAVE"}
-
-
-class SentinelNode(RedisNode):
-    """One sentinel. Made by :class:`RedisSentinel`."""
-
-    _mode = ("--sentinel",)
-
-    def __init__(self, flavour: Flavour, directives: list[str]) -> None:
-        super().__init__(flavour)
-        self._directives = directives
-
-    def _configuration(self) -> Iterable[str]:
-        return [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", *self._directives]
-
-    def start(self, *options: str) -> None:
-        """As of a server; and it notices what happens sooner than it would in production."""
-        super().start(*options)
-        if self.flavour.version >= (7, 0, 0):
-            # Not the ping period: a replica counts as lost when it was not looked at for five of them.
-            self.call("SENTINEL", "DEBUG", "PUBLISH-PERIOD", _ANNOUNCES_EVERY, "INFO-PERIOD", _LOOKS_EVERY)
 
 
 class RedisSentinel:
@@ -92,7 +69,7 @@ class RedisSentinel:
     @property
     def master(self) -> RedisServer:
         """The one that the sentinels name; it may be down. All of them have to agree."""
-        (port,) = {self._named_by(sentinel) for sentinel in self._watching}
+        (port,) = {sentinel.master_port(self.name) for sentinel in self._watching}
         return next(server for server in self.servers if server.port == port)
 
     @property
@@ -174,12 +151,6 @@ class RedisSentinel:
     def _watching(self) -> list[SentinelNode]:
         return [sentinel for sentinel in self.sentinels if sentinel.alive]
 
-    def _named_by(self, sentinel: SentinelNode) -> int:
-        match sentinel.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.name):
-            case [_, bytes(port)]:
-                return int(port)
-        raise LookupError(f"{sentinel!r} knows no master")
-
     def _failover_begun(self) -> bool:
         try:
             self._watching[0].call("SENTINEL", "FAILOVER", self.name)
@@ -190,28 +161,19 @@ class RedisSentinel:
         return True
 
     def _has_replaced(self, former: RedisServer) -> bool:
-        named = {self._named_by(sentinel) for sentinel in self._watching}
+        named = {sentinel.master_port(self.name) for sentinel in self._watching}
         return len(named) == 1 and named != {former.port} and role(self.master) == "master"
 
     def _is_calm(self) -> bool:
+        master_seen = {
+            "flags": "master",
+            "num-slaves": str(len(self.servers) - 1),
+            "num-other-sentinels": str(len(self.sentinels) - 1),
+        }
         for sentinel in self._watching:
-            seen = self._fields(sentinel.call("SENTINEL", "MASTER", self.name))
-            expected = {
-                "flags": "master",
-                "num-slaves": str(len(self.servers) - 1),
-                "num-other-sentinels": str(len(self.sentinels) - 1),
-            }
-            if any(seen[field] != value for field, value in expected.items()):
+            if not master_seen.items() <= sentinel.master_seen(self.name).items():
                 return False
-            replicas = sentinel.call("SENTINEL", "REPLICAS", self.name)
-            assert isinstance(replicas, list)
-            if any(self._fields(replica)["flags"] != "slave" for replica in replicas):
+            if any(seen["flags"] != "slave" for seen in sentinel.replicas_seen(self.name)):
                 return False
         master = self.master
         return all(hears(server, master) for server in self.servers if server is not master)
-
-    @staticmethod
-    def _fields(reply: object) -> dict[str, str]:
-        assert isinstance(reply, list)
-        texts = [part.decode() for part in reply]
-        return dict(zip(texts[::2], texts[1::2], strict=True))
