@@ -1,6 +1,7 @@
 """The awaited subscription: a reader, and the waiting of a coroutine."""
 
 import asyncio
+import functools
 from types import TracebackType
 from typing import Self
 
@@ -81,12 +82,13 @@ class Subscription:
     async def _wait(self, loop: asyncio.AbstractEventLoop, generation: int, timeout: float) -> None:
         future: asyncio.Future[None] = loop.create_future()
         waker, waiter = waker_of(loop), self._reader.feed.waiter
-        waiter.listen(lambda: waker.wake(future))
+        wake = functools.partial(waker.wake, future)
+        waiter.listen(wake)
         try:
             if waiter.generation == generation:
                 await settled(future, timeout)
         finally:
-            waiter.listen(None)
+            waiter.leave(wake)
 
     def __aiter__(self) -> Self:
         return self
