@@ -82,12 +82,12 @@ class Reader:
             if not isinstance(outcome, Page):
                 raise outcome.error if not isinstance(outcome, PositionLost) else CursorUnavailableError(outcome.reason)
             self._accept(outcome, self._start)
+            if self._engine.hooks:
+                self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
         except BaseException as exc:
             if is_new:
                 self._abort(exc)
             raise
-        if self._engine.hooks:
-            self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
 
     def step(self) -> DurableStreamRecord | Closed | Step:
         """Return the next record, ``CLOSED``, or what to do first. Never blocks.
