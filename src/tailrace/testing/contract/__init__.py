@@ -18,10 +18,13 @@ from tailrace.testing.contract.append import TestAppend
 from tailrace.testing.contract.append_many import TestAppendMany
 from tailrace.testing.contract.backpressure import TestBackpressure
 from tailrace.testing.contract.bad_input import TestBadInput
+from tailrace.testing.contract.cancellation import TestCancellation
 from tailrace.testing.contract.checkpoint import TestCheckpoint
 from tailrace.testing.contract.close import TestClose
 from tailrace.testing.contract.cursors import TestCursors
+from tailrace.testing.contract.idle import TestIdleWaits
 from tailrace.testing.contract.independence import TestOrderAndIndependence
+from tailrace.testing.contract.leaks import TestLeaks
 from tailrace.testing.contract.lineage import TestLineage
 from tailrace.testing.contract.one_shot import TestOneShot
 from tailrace.testing.contract.outage import TestOutage
@@ -30,16 +33,30 @@ from tailrace.testing.contract.resume import TestResume
 from tailrace.testing.contract.retention import TestRetention
 from tailrace.testing.contract.seal import TestSeal
 from tailrace.testing.contract.start import TestStartPositions
-from tailrace.testing.fixtures import connect, driver, elsewhere, faulty, name, peer_topic, store, streams, topic
+from tailrace.testing.fixtures import (
+    connect,
+    driver,
+    elsewhere,
+    faulty,
+    name,
+    peer_topic,
+    repeats,
+    store,
+    streams,
+    topic,
+)
 
 __all__ = [
     "TestAppend",
     "TestAppendMany",
     "TestBackpressure",
     "TestBadInput",
+    "TestCancellation",
     "TestCheckpoint",
     "TestClose",
     "TestCursors",
+    "TestIdleWaits",
+    "TestLeaks",
     "TestLineage",
     "TestOneShot",
     "TestOrderAndIndependence",
@@ -55,6 +72,7 @@ __all__ = [
     "faulty",
     "name",
     "peer_topic",
+    "repeats",
     "store",
     "streams",
     "topic",
