@@ -26,6 +26,24 @@ def test_s32_greenlets_of_a_process_that_is_patched_first() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "scenes.py")
 
 
+def test_s20_kills_and_timeouts_at_any_moment() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "moments.py")
+
+
+def test_s24_slow_readers_among_greenlets() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "slow_readers.py")
+
+
+@pytest.mark.long
+def test_s24_slow_readers_among_greenlets_in_full() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "slow_readers.py", "-m", "long", timeout=600)
+
+
+@pytest.mark.long
+def test_s20_ten_thousand_readers_and_kills_leave_nothing_behind() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "leaks.py", timeout=1500)
+
+
 def test_some_of_the_kit_in_a_process_that_is_patched_late() -> None:
     some = "TestClose or TestOneShot"
     assert "passed" in run("tests.gevent.patched", "before", "kit_sqlite.py", "-k", some)

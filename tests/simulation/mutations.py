@@ -25,8 +25,8 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "close leaves what is ready": Edit(
         f"{_ENGINE}.reader",
-        "            self.feed.close()\n            self.ready.clear()\n",
-        "            self.feed.close()\n",
+        "            self.ready.clear()\n            dismissal = self._engine.dismiss(self)\n",
+        "            dismissal = self._engine.dismiss(self)\n",
     ),
     "close wakes nobody": Edit(
         f"{_ENGINE}.reader",
@@ -99,7 +99,7 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a new watch follows nothing": Edit(
         f"{_ENGINE}.hub",
-        "        self._added, self._dropped = set(self._by_topic), set()\n",
+        "        self._followed, self._touched = set(), set(self._by_topic)\n",
         "",
     ),
     "an interruption leaves the queue torn": Edit(

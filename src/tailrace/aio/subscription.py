@@ -89,7 +89,7 @@ class Subscription(SubscriptionFacade):
                     if waiter.generation == generation:
                         await future
                 finally:
-                    alarm.clear()
+                    alarm.clear(future)
 
     def __aiter__(self) -> Self:
         return self

@@ -29,7 +29,7 @@ class Alarm:
             if waiter.generation == generation:
                 await future
         finally:
-            alarm.clear()
+            alarm.clear(future)
 
     One object for all waits of a subscription, and no coroutine of its own: ten thousand that are woken at once pay
     for each object that is made anew.
@@ -50,6 +50,7 @@ class Alarm:
             self._waker = waker_of(loop)
         future = self._future = loop.create_future()
         self._waiter.listen(self)
+        self._cancel_timer()
         if timeout != math.inf:
             # The timer resolves the future itself. ``asyncio.wait_for`` would cancel it, and before Python 3.12
             # could swallow a cancellation of the caller that came at the same moment.
@@ -62,10 +63,17 @@ class Alarm:
         if future is not None and waker is not None:
             waker.wake(future)
 
-    def clear(self) -> None:
-        """End the wait."""
-        self._waiter.listen(None)
-        self._future = None
+    def clear(self, future: "asyncio.Future[None]") -> None:
+        """End the wait for that future; does nothing if another one is waited for by now.
+
+        A cancelled task comes here only when it runs again, and its successor may have begun to wait before that.
+        """
+        if self._future is future:
+            self._waiter.leave(self)
+            self._future = None
+            self._cancel_timer()
+
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

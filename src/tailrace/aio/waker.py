@@ -48,5 +48,10 @@ def waker_of(loop: asyncio.AbstractEventLoop) -> Waker:
     """Return the one waker of a running loop. Called in that loop."""
     waker = _wakers.get(loop)
     if waker is None:
+        # A loop that ended with a wake-up on its way is held by the future that nobody resolves any more.
+        for known in _wakers.keyrefs():
+            ended = known()
+            if ended is not None and ended.is_closed():
+                _wakers.pop(ended, None)
         waker = _wakers[loop] = Waker(loop)
     return waker

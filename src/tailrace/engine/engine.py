@@ -171,9 +171,15 @@ class Engine:
         In the same hold of the lock that ended it: the pump must not come in between and buffer records for a
         reader that is closed.
         """
+        nudge = self.part(reader.feed)
         was_admitted = reader in self._readers
+        # Last: as long as it stands there, an interrupt came in between and this is to be done again.
         self._readers.discard(reader)
-        return Dismissal(was_admitted, nudge=self.part(reader.feed))
+        return Dismissal(was_admitted, nudge)
+
+    def has_admitted(self, reader: Reader) -> bool:
+        """Return whether a reader was admitted and not dismissed since. With the lock held."""
+        return reader in self._readers
 
     def farewell(self, reader: Reader, dismissal: Dismissal) -> None:
         """Do what dismissing a reader left to do. Without the lock."""
@@ -188,22 +194,42 @@ class Engine:
 
     def join(self, feed: Feed) -> bool:
         """Make a feed live, with the lock held; return whether ``nudge`` is needed after it is released."""
-        return self.hub.join(feed) and self._pump.must_be_told()
+        try:
+            return self.hub.join(feed) and self._pump.must_be_told()
+        except BaseException:
+            self._disband()
+            raise
 
     def part(self, feed: Feed) -> bool:
         """Make a feed no longer live, with the lock held; return whether ``nudge`` is needed after it is released."""
-        return self.hub.leave(feed) and self._pump.must_be_told()
+        try:
+            return self.hub.leave(feed) and self._pump.must_be_told()
+        except BaseException:
+            self._disband()
+            raise
 
     def nudge(self) -> None:
         """Make the pump look at the hub. Without the lock."""
         self._pump.nudge()
 
+    def rouse(self) -> None:
+        """Nudge the pump, if there is any use for it, on behalf of a thread that was interrupted. Without the lock.
+
+        It may have been the one that was to nudge, and nobody else would as long as it is believed to do so.
+        """
+        if self._pump.running or self.hub.topics:
+            self.nudge()
+
     def hint(self, topic: str) -> None:
         """Tell local readers directly that a topic moved; other processes hear of it from the store."""
-        with self.lock:
-            tell = self.hub.mark((topic,)) and self._pump.must_be_told()
-        if tell:
-            self.nudge()
+        try:
+            with self.lock:
+                tell = self.hub.mark((topic,)) and self._pump.must_be_told()
+            if tell:
+                self.nudge()
+        except BaseException:
+            self.rouse()
+            raise
 
     def stats(self) -> dict[str, int | float | bool | None]:
         """Return counters and gauges. Does not block on the store."""
@@ -258,6 +284,12 @@ class Engine:
         self._abandoned: deque[Feed] = deque()
         self._appender = Appender(self.backend, self.options)
         self._pump = Pump(self.backend, self.hub, self.lock, self.options, self.hooks, self._release_abandoned)
+
+    def _disband(self) -> None:
+        # An interrupt (KeyboardInterrupt, a soft time limit) came half-way through a change of the hub. With the lock
+        # still held, so that the pump never finds it like that.
+        for feed in self.hub.disband():
+            feed.waiter.fire()
 
     def _release_abandoned(self) -> None:
         while self._abandoned:

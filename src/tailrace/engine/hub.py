@@ -68,8 +68,8 @@ class Hub:
         self._channels: dict[_Key, Channel] = {}
         self._by_topic: dict[str, dict[Channel, None]] = {}
         self._dirty: dict[Channel, None] = {}
-        self._added: set[str] = set()
-        self._dropped: set[str] = set()
+        self._followed: set[str] = set()
+        self._touched: set[str] = set()
         self._round = 0
 
     @property
@@ -139,7 +139,7 @@ class Hub:
 
     def follow_afresh(self) -> None:
         """Follow everything again on a new watch, and read it: hints were lost meanwhile."""
-        self._added, self._dropped = set(self._by_topic), set()
+        self._followed, self._touched = set(), set(self._by_topic)
         self.mark_all()
 
     def plan(self, most: int, now: float) -> Plan:
@@ -153,8 +153,11 @@ class Hub:
                     break
         for channel in picked:
             del self._dirty[channel]
-        added, self._added = self._added, set()
-        dropped, self._dropped = self._dropped, set()
+        touched, self._touched = self._touched, set()
+        added = {topic for topic in touched if topic in self._by_topic} - self._followed
+        dropped = {topic for topic in touched if topic not in self._by_topic} & self._followed
+        self._followed |= added
+        self._followed -= dropped
         return Plan(added, dropped, picked, self._round)
 
     def next_retry(self) -> float | None:
@@ -213,6 +216,19 @@ class Hub:
         """End every live feed; return those to wake."""
         return [feed for channel in tuple(self._channels.values()) for feed in self.fail(channel, error, again=False)]
 
+    def disband(self) -> list[Feed]:
+        """Let every live feed pull and join again; return those to wake.
+
+        For whoever was interrupted half-way through a change: nothing that it left here can be trusted.
+        """
+        channels = {*self._channels.values(), *(each for some in self._by_topic.values() for each in some)}
+        self._touched.update(self._by_topic, (channel.topic for channel in channels))
+        self._channels, self._by_topic, self._dirty = {}, {}, {}
+        woken = [feed for channel in channels for feed in channel.feeds if feed.state is FeedState.LIVE]
+        for feed in woken:
+            feed.state = FeedState.BEHIND
+        return woken
+
     def outage_since(self) -> float | None:
         """Return when the oldest outage that a channel rides out began."""
         return min((c.outage.since for c in self._channels.values() if c.outage.since is not None), default=None)
@@ -264,12 +280,9 @@ class Hub:
         return [feed for feed in moved if not feed.buffer.records]
 
     def _open(self, channel: Channel) -> None:
+        self._touched.add(channel.topic)
         self._channels[channel.key] = channel
-        channels = self._by_topic.setdefault(channel.topic, {})
-        if not channels and channel.topic not in self._dropped:
-            self._added.add(channel.topic)
-        self._dropped.discard(channel.topic)
-        channels[channel] = None
+        self._by_topic.setdefault(channel.topic, {})[channel] = None
 
     def _drop(self, channel: Channel) -> None:
         del self._channels[channel.key]
@@ -281,11 +294,8 @@ class Hub:
         channels = self._by_topic[channel.topic]
         del channels[channel]
         if not channels:
+            self._touched.add(channel.topic)
             del self._by_topic[channel.topic]
-            if channel.topic in self._added:
-                self._added.discard(channel.topic)
-            else:
-                self._dropped.add(channel.topic)
 
 
 def _key(topic: str, place: Place) -> _Key:

@@ -67,6 +67,11 @@ class Pump:
         """Whether the store's hints are known to arrive; ``None`` while nobody waits for any."""
         return None if self._thread is None else self._hints.arrive
 
+    @property
+    def running(self) -> bool:
+        """Whether there is a loop."""
+        return self._thread is not None
+
     def must_be_told(self) -> bool:
         """Say whether ``nudge`` is needed for a change that was just made to the hub. With the lock held."""
         if self._thread is None:
@@ -81,20 +86,29 @@ class Pump:
         self._hints.interrupt()
 
     def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="tailrace-pump", daemon=True)
+        try:
+            unstarted = self._start_unless_there(thread)
+        except BaseException as exc:  # noqa: BLE001 - raised again below
+            # Interrupted before it was started: nobody may believe that it runs.
+            if self._thread is thread and thread.ident is None:
+                self._thread = None
+            unstarted = exc
+        if unstarted is not None:
+            self._not_started(unstarted)
+
+    def _start_unless_there(self, thread: threading.Thread) -> BaseException | None:
         with self._lock:
             if self._thread is not None or self._stopping:
-                return
-            thread = self._thread = threading.Thread(target=self._run, name="tailrace-pump", daemon=True)
+                return None
+            self._thread = thread
             # Under the lock, so that nobody finds, and waits for, a thread that has not been started. The new one
             # needs the lock only after it has said that it runs. But waiting for a greenlet to say so lets others
             # in, and if this lock was made before the patch (in a process that forked workers and patches in them),
             # the first one to ask for it would stop them all.
             greenlet = native.patched()
             unstarted = None if greenlet else self._begin(thread)
-        if greenlet:
-            unstarted = self._begin(thread)
-        if unstarted is not None:
-            self._not_started(unstarted)
+        return self._begin(thread) if greenlet else unstarted
 
     def _begin(self, thread: threading.Thread) -> BaseException | None:
         try:

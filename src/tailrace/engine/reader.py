@@ -68,24 +68,27 @@ class Reader:
             CursorUnavailableError: The boundary no longer holds.
             DurableStreamUnavailableError: The store is away, or this is not a new subscription.
         """
-        with self._engine.lock:
-            if self.feed.state is FeedState.ENDED:
-                raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
-            if self.feed.state is not FeedState.NEW:
-                raise DurableStreamUnavailableError("this subscription was entered before: each only once")
-            # Registered in the same hold of the lock that makes it live: a close() finds both or neither.
-            self._engine.admit(self)
-            self.feed.state = FeedState.BEHIND
+        is_new = False
         try:
+            with self._engine.lock:
+                if self.feed.state is FeedState.ENDED:
+                    raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
+                if self.feed.state is not FeedState.NEW:
+                    raise DurableStreamUnavailableError("this subscription was entered before: each only once")
+                is_new = True
+                # Registered in the same hold of the lock that makes it live: a close() finds both or neither.
+                self._engine.admit(self)
+                self.feed.state = FeedState.BEHIND
             outcome = self._engine.read(self.feed.topic, self._start)
             if not isinstance(outcome, Page):
                 raise outcome.error if not isinstance(outcome, PositionLost) else CursorUnavailableError(outcome.reason)
             self._accept(outcome, self._start)
+            if self._engine.hooks:
+                self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
         except BaseException as exc:
-            self._abort(exc)
+            if is_new:
+                self._abort(exc)
             raise
-        if self._engine.hooks:
-            self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
 
     def step(self) -> DurableStreamRecord | Closed | Step:
         """Return the next record, ``CLOSED``, or what to do first. Never blocks.
@@ -145,22 +148,20 @@ class Reader:
         with self._engine.lock:
             if feed.state not in (FeedState.BEHIND, FeedState.LIVE):
                 return
-            tell = self._engine.part(feed)
+            self._engine.part(feed)
             self.ready.clear()
             feed.rewind(place)
-        if tell:
-            self._engine.nudge()
+        self._engine.rouse()
 
     def close(self) -> None:
         """End this subscription. Idempotent, never raises, from any thread."""
-        with self._engine.lock:
-            if self.feed.state is FeedState.ENDED:
-                return
-            self.feed.close()
-            self.ready.clear()
-            dismissal = self._engine.dismiss(self)
-        self._engine.farewell(self, dismissal)
-        self.feed.waiter.fire()
+        try:
+            self._close()
+        except BaseException:
+            # KeyboardInterrupt, a soft time limit: whoever leaves a ``with`` block by it does not close again.
+            self._close()
+            self._engine.rouse()
+            raise
 
     def describe(self) -> str:
         """Return what a person wants to see of it."""
@@ -188,6 +189,17 @@ class Reader:
         if feed is not None and feed.state in (FeedState.BEHIND, FeedState.LIVE):
             self._engine.abandon(feed)
             warnings.warn(f"unclosed subscription of topic {feed.topic!r}", ResourceWarning, source=self, stacklevel=2)
+
+    def _close(self) -> None:
+        with self._engine.lock:
+            if self.feed.state is not FeedState.ENDED:
+                self.feed.close()
+            elif not self._engine.has_admitted(self):
+                return
+            self.ready.clear()
+            dismissal = self._engine.dismiss(self)
+        self._engine.farewell(self, dismissal)
+        self.feed.waiter.fire()
 
     def _accept(self, page: Page, start: Place) -> None:
         feed = self.feed
@@ -223,3 +235,5 @@ class Reader:
                 self.feed.ending = StreamEnd("failed", str(exc), exc)
             dismissal = self._engine.dismiss(self)
         self._engine.farewell(self, dismissal)
+        if not isinstance(exc, Exception):
+            self._engine.rouse()

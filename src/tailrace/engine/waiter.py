@@ -61,16 +61,26 @@ class Waiter:
         if sleeper is not None:
             sleeper()
 
-    def listen(self, sleeper: Callable[[], None] | None) -> None:
-        """Set what ``fire`` calls (it must not block), or nothing. For one waiting party at a time."""
+    def listen(self, sleeper: Callable[[], None]) -> None:
+        """Set what ``fire`` calls (it must not block). For one waiting party at a time."""
         self._sleeper = sleeper
+
+    def leave(self, sleeper: Callable[[], None]) -> None:
+        """Stop listening; does nothing if somebody else listens by now.
+
+        A cancelled task, or a killed greenlet, comes here only when it runs again, and its successor may have begun
+        to wait before that.
+        """
+        if self._sleeper is sleeper:
+            self._sleeper = None
 
     def wait(self, generation: int, timeout: float) -> None:
         """Block until ``fire`` is called, at most ``timeout`` seconds."""
         latch = Latch()
-        self._sleeper = latch.release
+        wake = latch.release
+        self._sleeper = wake
         try:
             if self.generation == generation:
                 latch.wait(timeout)
         finally:
-            self._sleeper = None
+            self.leave(wake)

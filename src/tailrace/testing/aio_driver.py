@@ -4,8 +4,9 @@ Every call is one coroutine on that loop, so a case exercises the awaited side f
 """
 
 import asyncio
+import concurrent.futures
 import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -14,6 +15,7 @@ from tailrace.operations import Operations
 from tailrace.options import EngineOptions
 from tailrace.protocols import DurableStreamProducer
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.testing.calls import Call, Cancelled, ThreadCall
 from tailrace.testing.drivers import Client, Driver, Subscription, Topic
 
 T = TypeVar("T")
@@ -24,18 +26,49 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._running: dict[int, asyncio.Task[Any]] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name="tailrace-kit-loop", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end; block until then."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(self._noted(threading.get_ident(), work), self._loop)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            raise Cancelled from None
         except BaseException:
             # An exception that was thrown into the waiting thread must not leave the coroutine running.
             future.cancel()
             raise
+
+    def cancel(self, caller: int) -> None:
+        """Cancel the task that a thread waits for, if it waits for any; return once that is done."""
+        asyncio.run_coroutine_threadsafe(self._cancel(caller), self._loop).result()
+
+    async def _noted(self, caller: int, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[caller] = task
+        try:
+            return await work
+        finally:
+            del self._running[caller]
+
+    async def _cancel(self, caller: int) -> None:
+        if caller in self._running:
+            self._running[caller].cancel()
+
+
+class LoopCall(ThreadCall[T]):
+    """Runs in a thread that waits for a task, which is what is cancelled."""
+
+    def __init__(self, loop: LoopThread, call: Callable[[], T]) -> None:
+        self._loop = loop
+        super().__init__(call)
+
+    def strike(self, thread: int) -> None:
+        self._loop.cancel(thread)
 
 
 class _Subscription(Subscription):
@@ -142,6 +175,12 @@ class AsyncDriver(Driver):
         self._loop: LoopThread | None = None
 
     def connect(self, backend: spi.Backend, options: EngineOptions) -> Client:
+        return _Client(self._started(), backend, options)
+
+    def start(self, call: Callable[[], T]) -> Call[T]:
+        return LoopCall(self._started(), call)
+
+    def _started(self) -> LoopThread:
         if self._loop is None:
             self._loop = LoopThread()
-        return _Client(self._loop, backend, options)
+        return self._loop

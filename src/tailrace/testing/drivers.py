@@ -4,14 +4,17 @@ A case uses only what the protocols below name, so that a driver over an event l
 runs the very same cases.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from tailrace import spi
 from tailrace.options import EngineOptions
 from tailrace.protocols import DurableStreamProducer
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.testing.calls import Call, ThreadCall
+
+T = TypeVar("T")
 
 
 class Subscription(Protocol):
@@ -70,6 +73,10 @@ class Driver(Protocol):
         """Return a client that owns ``backend`` and closes it."""
         ...
 
+    def start(self, call: Callable[[], T]) -> Call[T]:
+        """Begin a call of this facade, which can be cancelled as its callers can be."""
+        ...
+
 
 class SyncDriver(Driver):
     """The blocking client, as it is."""
@@ -82,3 +89,6 @@ class SyncDriver(Driver):
         from tailrace import StreamClient
 
         return StreamClient(backend, options=options)
+
+    def start(self, call: Callable[[], T]) -> Call[T]:
+        return ThreadCall(call)

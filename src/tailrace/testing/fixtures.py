@@ -19,7 +19,7 @@ from tailrace.testing.gevent_driver import GeventDriver
 from tailrace.testing.plugin import enroll
 from tailrace.testing.stores import StoreUnderTest
 
-__all__ = ["connect", "driver", "elsewhere", "faulty", "name", "peer_topic", "store", "streams", "topic"]
+__all__ = ["connect", "driver", "elsewhere", "faulty", "name", "peer_topic", "repeats", "store", "streams", "topic"]
 
 T = TypeVar("T", StoreOptions, EngineOptions)
 
@@ -38,6 +38,12 @@ def driver(request: pytest.FixtureRequest) -> Driver:
     """The facade that the case is performed through."""
     chosen: Driver = request.param
     return chosen
+
+
+@pytest.fixture
+def repeats() -> int:
+    """How often a case about what is left behind repeats itself. Define your own for a longer run."""
+    return 60
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tailrace.errors import CursorUnavailableError
 from tailrace.records import CLOSED, DurableStreamRecord, TopicCursor
-from tailrace.testing.drivers import Subscription, Topic
+from tailrace.testing.drivers import Client, Subscription, Topic
 
 T = TypeVar("T")
 
@@ -51,6 +51,12 @@ def read_all(subscription: Subscription, count: int) -> list[bytes]:
 def nothing(subscription: Subscription) -> None:
     """Make sure that no record is there."""
     assert subscription.receive(timeout=ABSENCE) is None
+
+
+def awake(client: Client) -> None:
+    """Have the client start its threads: before Python 3.12 an interrupt of whoever starts one may hit that one."""
+    with client.topic("kit-nobody-writes-this").subscribe_from_tail() as subscription:
+        nothing(subscription)
 
 
 def drain(subscription: Subscription) -> list[bytes]:

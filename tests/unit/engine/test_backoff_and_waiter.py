@@ -82,9 +82,20 @@ def test_a_fire_from_another_thread_wakes_the_waiting_one() -> None:
 def test_a_listener_is_called_by_every_fire_until_it_is_removed() -> None:
     waiter = Waiter()
     calls: list[int] = []
-    waiter.listen(lambda: calls.append(1))
+    listener = lambda: calls.append(1)  # noqa: E731 - the very same object twice
+    waiter.listen(listener)
     waiter.fire()
-    waiter.listen(None)
+    waiter.leave(listener)
+    waiter.fire()
+
+    assert calls == [1]
+
+
+def test_whoever_leaves_late_does_not_take_its_successor_along() -> None:
+    waiter = Waiter()
+    calls: list[int] = []
+    waiter.listen(lambda: calls.append(1))
+    waiter.leave(lambda: calls.append(2))
     waiter.fire()
 
     assert calls == [1]

@@ -1,8 +1,6 @@
 """An interrupt inside ``receive``, at every place where Python may deliver one: nothing is missed, nothing repeated."""
 
-import sys
-from types import FrameType
-from typing import Any
+from tests.unit.engine.interrupter import Interrupter, SoftTimeLimit
 
 from tailrace import CLOSED, EngineOptions, StreamClient
 from tailrace.backends.memory import MemoryStore
@@ -12,31 +10,9 @@ from tailrace.subscription import Subscription
 WRITTEN = [b"%d" % number for number in range(12)]
 
 
-class SoftTimeLimit(BaseException):
-    """What an interrupt looks like to the code it hits."""
-
-
-class Interrupter:
-    """Raises at the nth call, or return from a C function, in Tailrace's own code: the interpreter looks there."""
-
-    def __init__(self, at: int) -> None:
-        self._left = at
-        self.hit = False
-
-    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event in ("call", "c_return") and "tailrace" in frame.f_globals.get("__name__", ""):
-            self._left -= 1
-            if self._left < 0:
-                sys.setprofile(None)
-                self.hit = True
-                raise SoftTimeLimit
-
-
 def received(subscription: Subscription, interrupter: Interrupter) -> list[bytes]:
     found: list[bytes] = []
-    before = sys.getprofile()
-    sys.setprofile(interrupter)
-    try:
+    with interrupter.at_work():
         while True:
             try:
                 record = subscription.receive(5.0)
@@ -46,8 +22,6 @@ def received(subscription: Subscription, interrupter: Interrupter) -> list[bytes
                 return found
             assert isinstance(record, DurableStreamRecord)
             found.append(record.payload)
-    finally:
-        sys.setprofile(before)
 
 
 def test_whoever_goes_on_after_an_interrupt_misses_and_repeats_nothing() -> None:

@@ -18,11 +18,14 @@ from tailrace.testing.contract.append import TestAppend
 from tailrace.testing.contract.append_many import TestAppendMany
 from tailrace.testing.contract.backpressure import TestBackpressure
 from tailrace.testing.contract.bad_input import TestBadInput
+from tailrace.testing.contract.cancellation import TestCancellation
 from tailrace.testing.contract.checkpoint import TestCheckpoint
 from tailrace.testing.contract.close import TestClose
 from tailrace.testing.contract.cursors import TestCursors
 from tailrace.testing.contract.fork import TestFork
+from tailrace.testing.contract.idle import TestIdleWaits
 from tailrace.testing.contract.independence import TestOrderAndIndependence
+from tailrace.testing.contract.leaks import TestLeaks
 from tailrace.testing.contract.lineage import TestLineage
 from tailrace.testing.contract.one_shot import TestOneShot
 from tailrace.testing.contract.outage import TestOutage
@@ -31,17 +34,31 @@ from tailrace.testing.contract.resume import TestResume
 from tailrace.testing.contract.retention import TestRetention
 from tailrace.testing.contract.seal import TestSeal
 from tailrace.testing.contract.start import TestStartPositions
-from tailrace.testing.fixtures import connect, driver, elsewhere, faulty, name, peer_topic, store, streams, topic
+from tailrace.testing.fixtures import (
+    connect,
+    driver,
+    elsewhere,
+    faulty,
+    name,
+    peer_topic,
+    repeats,
+    store,
+    streams,
+    topic,
+)
 
 __all__ = [
     "TestAppend",
     "TestAppendMany",
     "TestBackpressure",
     "TestBadInput",
+    "TestCancellation",
     "TestCheckpoint",
     "TestClose",
     "TestCursors",
     "TestFork",
+    "TestIdleWaits",
+    "TestLeaks",
     "TestLineage",
     "TestOneShot",
     "TestOrderAndIndependence",
@@ -57,6 +74,7 @@ __all__ = [
     "faulty",
     "name",
     "peer_topic",
+    "repeats",
     "store",
     "streams",
     "topic",

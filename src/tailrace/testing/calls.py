@@ -1,0 +1,84 @@
+"""A call that can be cancelled while it runs, in the way in which callers of a facade are cancelled.
+
+A thread is interrupted (what a soft time limit does), a task is cancelled, a greenlet is killed. All of them end with
+``Cancelled`` here, so that one case is for all drivers.
+"""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+PATIENCE = 20.0
+"""Seconds before a call counts as one that hangs."""
+
+
+class Cancelled(BaseException):
+    """How a call ends that was cancelled. No ``Exception``: nobody may take it for a failure of the store."""
+
+
+class Call(Protocol[T_co]):
+    """A call under way."""
+
+    def cancel(self) -> None:
+        """Cancel it; at most once. It may end as usual all the same, if it was about to."""
+        ...
+
+    def result(self) -> T_co:
+        """Wait for its end; return or raise what it did."""
+        ...
+
+
+class ThreadCall(Generic[T]):
+    """Runs in a thread of its own, and is interrupted at whatever instruction that thread is.
+
+    An interpreter delivers an interrupt between two instructions: a thread that waits has it when it wakes.
+    """
+
+    def __init__(self, call: Callable[[], T]) -> None:
+        self._call = call
+        self._lock = threading.Lock()
+        self._began = threading.Event()
+        self._over = False
+        self._values: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="tailrace-kit-call", daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        self._began.wait(PATIENCE)
+        with self._lock:
+            if not self._over:
+                self.strike(self._thread.ident or 0)
+
+    def result(self) -> T:
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), f"still running after {PATIENCE} s"
+        # It may have been hit after the call had returned: that is a result, and none that could be lost.
+        if not self._values:
+            assert self._error is not None
+            raise self._error
+        return self._values[0]
+
+    def strike(self, thread: int) -> None:
+        """Interrupt the thread, which has begun and is not over."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+
+    def _run(self) -> None:
+        try:
+            try:
+                self._began.set()
+                self._values.append(self._call())
+            finally:
+                self._end()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever asks for the result
+            self._error = error
+
+    def _end(self) -> None:
+        with self._lock:
+            self._over = True
+        # One that was sent and has not come yet must not hit what the thread does next.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)

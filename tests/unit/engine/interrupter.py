@@ -1,0 +1,41 @@
+"""Interrupts at every place where Python may deliver one, one place per run."""
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+class SoftTimeLimit(BaseException):
+    """What an interrupt looks like to the code it hits."""
+
+
+class Interrupter:
+    """Raises at the nth call, or return from a C function, in Tailrace's own code: the interpreter looks there."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self.hit = False
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event in ("call", "c_return") and "tailrace" in frame.f_globals.get("__name__", ""):
+            self._left -= 1
+            if self._left < 0:
+                sys.setprofile(None)
+                self.hit = True
+                raise SoftTimeLimit
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Interrupt this thread in the block."""
+        before = sys.getprofile()
+        # What an interrupt raises in somebody's ``__del__`` is lost, and so would be the place.
+        gc.disable()
+        sys.setprofile(self)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+            gc.enable()
