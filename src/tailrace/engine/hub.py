@@ -224,6 +224,8 @@ class Hub:
         channels = {*self._channels.values(), *(each for some in self._by_topic.values() for each in some)}
         self._touched.update(self._by_topic, (channel.topic for channel in channels))
         self._channels, self._by_topic, self._dirty = {}, {}, {}
+        for channel in channels:
+            channel.open = False
         woken = [feed for channel in channels for feed in channel.feeds if feed.state is FeedState.LIVE]
         for feed in woken:
             feed.state = FeedState.BEHIND
