@@ -191,11 +191,10 @@ def test_loops_that_ended_leave_no_wakers_behind(url: str) -> None:
 
     streams = asyncio.run(start())
     asyncio.run(use(streams, 0))
-    gc.collect()
-    before = len(waker._wakers)
     for number in range(20):
         asyncio.run(use(streams, 1 + number))
     gc.collect()
-    assert len(waker._wakers) == before
+    # That of the last one, at most: a future of it may still be on its way.
+    assert len(waker._wakers) <= 1
     assert streams.stats()["subscriptions"] == 0
     asyncio.run(streams.close())
