@@ -88,7 +88,13 @@ class Engine:
             DurableStreamUnavailableError: Refused, or the outcome is unknown (``maybe_stored``).
         """
         entry, started = self._entry(topic, payloads), time.monotonic()
-        self.conclude(entry, self._appender.append(entry), started)
+        try:
+            outcome = self._appender.append(entry)
+        except BaseException:
+            # Interrupted, perhaps between storing it and telling anybody.
+            self.hint(topic)
+            raise
+        self.conclude(entry, outcome, started)
 
     def submit(self, topic: str, payloads: Sequence[bytes], settled: Callable[[], None]) -> Submission:
         """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.
@@ -103,6 +109,8 @@ class Engine:
         records = len(entry.payloads)
         if not isinstance(outcome, Appended):
             error = outcome.error
+            if error.maybe_stored:
+                self.hint(entry.topic)
             self._counts["appends_unknown" if error.maybe_stored else "appends_refused"] += 1
             if self.hooks:
                 seconds = time.monotonic() - started

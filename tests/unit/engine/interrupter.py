@@ -13,14 +13,17 @@ class SoftTimeLimit(BaseException):
 
 
 class Interrupter:
-    """Raises at the nth call, or return from a C function, in Tailrace's own code: the interpreter looks there."""
+    """Raises at the nth call, or return from a C function, in Tailrace's own code or what it calls in ``threading``.
+
+    That is where the interpreter looks for one.
+    """
 
     def __init__(self, at: int) -> None:
         self._left = at
         self.hit = False
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event in ("call", "c_return") and "tailrace" in frame.f_globals.get("__name__", ""):
+        if event in ("call", "c_return") and _ours(frame):
             self._left -= 1
             if self._left < 0:
                 sys.setprofile(None)
@@ -39,3 +42,11 @@ class Interrupter:
         finally:
             sys.setprofile(before)
             gc.enable()
+
+
+def _ours(frame: FrameType) -> bool:
+    return _tailrace(frame) or (frame.f_globals.get("__name__") == "threading" and _tailrace(frame.f_back))
+
+
+def _tailrace(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_globals.get("__name__", "").startswith("tailrace")

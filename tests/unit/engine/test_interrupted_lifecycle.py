@@ -106,6 +106,29 @@ def test_an_interrupt_leaves_nothing_behind_and_everybody_else_goes_on(life: Lif
     assert at > 20
 
 
+def test_what_an_interrupted_append_did_store_is_told_at_once() -> None:
+    at, hit, stored, last = 0, True, 0, b""
+    with StreamClient(MemoryStore()) as streams:
+        topic = streams.topic("t")
+        with topic.subscribe_from_tail() as subscription:
+            assert subscription.receive(0) is None
+            while hit:
+                interrupter = Interrupter(at)
+                with suppress(SoftTimeLimit), interrupter.at_work():
+                    topic.append(b"%d" % at)
+                with topic.subscribe_from_beginning() as everything:
+                    while (record := everything.receive(0)) is not None:
+                        last = record.payload  # type: ignore[union-attr]
+                if last == b"%d" % at:
+                    stored += 1
+                    record = subscription.receive(SOON)
+                    assert record is not None, f"interrupted at call {at}"
+                    assert record.payload == last  # type: ignore[union-attr]
+                assert subscription.receive(0) is None
+                at, hit = at + 1, interrupter.hit
+    assert stored > 5
+
+
 @pytest.mark.parametrize("others", [True, False], ids=["among-others", "alone"])
 def test_a_close_that_was_interrupted_has_closed(others: bool) -> None:
     at, hit = 0, True

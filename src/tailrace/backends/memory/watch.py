@@ -14,7 +14,10 @@ class MemoryWatch(Watch):
 
     def __init__(self, registry: "list[MemoryWatch]") -> None:
         self._registry = registry
-        self._changed = threading.Condition(threading.Lock())
+        # Taken by itself, and not through the condition: that one's way in is Python code, where an interrupt of the
+        # caller would leave the lock taken for ever.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._followed: set[str] = set()
         self._moved: set[str] = set()
         self._interrupted = False
@@ -26,13 +29,13 @@ class MemoryWatch(Watch):
 
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
-        with self._changed:
+        with self._lock:
             self._followed.difference_update(dropped)
             self._followed.update(added)
 
     @override
     def wait(self, timeout: float) -> Changes:
-        with self._changed:
+        with self._lock:
             if not self._moved and not self._interrupted:
                 self._changed.wait(timeout)
             moved, self._moved, self._interrupted = self._moved, set(), False
@@ -40,13 +43,13 @@ class MemoryWatch(Watch):
 
     @override
     def interrupt(self) -> None:
-        with self._changed:
+        with self._lock:
             self._interrupted = True
             self._changed.notify()
 
     def moved(self, topics: Collection[str]) -> None:
         """Note that topics moved. Called by the store."""
-        with self._changed:
+        with self._lock:
             hit = self._followed.intersection(topics)
             if hit:
                 self._moved |= hit

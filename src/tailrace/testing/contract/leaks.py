@@ -6,6 +6,8 @@
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 
+import pytest
+
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.testing.calls import Call, Cancelled
 from tailrace.testing.drivers import Client, Driver, Subscription
@@ -22,6 +24,8 @@ MEMORY = 3 * 2**20
 """Bytes more that are no leak yet; less than the smallest reader in ten thousand copies."""
 
 
+# Python swallows an interrupt of a thread that is in a ``__del__`` or a weak reference's callback just then.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestLeaks:
     def test_subscribing_entering_and_closing_leave_nothing(
         self, streams: Client, store: StoreUnderTest, repeats: int
