@@ -85,7 +85,8 @@ class Appender:
         try:
             if not self._enter(ticket):
                 latch.wait(ticket.deadline - time.monotonic())
-                self.expire(ticket)
+                if ticket.outcome is None:
+                    self.expire(ticket)
             if ticket.outcome is None:
                 self.lead(ticket)
         except BaseException:

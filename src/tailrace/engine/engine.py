@@ -230,6 +230,10 @@ class Engine:
 
     def hint(self, topic: str) -> None:
         """Tell local readers directly that a topic moved; other processes hear of it from the store."""
+        # Asked without the lock, which every append would fight for: a reader that joins only now has the topic read
+        # once more, after what we speak of was stored.
+        if not self.hub.has_readers(topic):
+            return
         try:
             with self.lock:
                 tell = self.hub.mark((topic,)) and self._pump.must_be_told()

@@ -5,6 +5,7 @@ be done. A *channel* is one topic's live readers on one line of history: they st
 so one read serves them all.
 """
 
+import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -67,7 +68,9 @@ class Hub:
         self._outage_budget = outage_budget
         self._channels: dict[_Key, Channel] = {}
         self._by_topic: dict[str, dict[Channel, None]] = {}
+        # To be read because something moved, and because it is time. The first are not kept waiting by the others.
         self._dirty: dict[Channel, None] = {}
+        self._due: dict[Channel, None] = {}
         self._followed: set[str] = set()
         self._touched: set[str] = set()
         self._round = 0
@@ -81,6 +84,10 @@ class Hub:
     def feeds(self) -> int:
         """How many readers are live."""
         return sum(len(channel.feeds) for channel in self._channels.values())
+
+    def has_readers(self, topic: str) -> bool:
+        """Return whether anybody is live on a topic. May be called without the lock."""
+        return topic in self._by_topic
 
     def join(self, feed: Feed) -> bool:
         """Make a feed that stands at the tail live; return whether the pump has something new to do.
@@ -134,8 +141,7 @@ class Hub:
 
     def mark_all(self) -> None:
         """Note that any topic may have moved."""
-        for channel in self._channels.values():
-            self._dirty[channel] = None
+        self._due.update(dict.fromkeys(self._channels.values()))
 
     def follow_afresh(self) -> None:
         """Follow everything again on a new watch, and read it: hints were lost meanwhile."""
@@ -145,14 +151,9 @@ class Hub:
     def plan(self, most: int, now: float) -> Plan:
         """Take up to ``most`` channels to read, leaving those whose store just failed until their time."""
         self._round += 1
-        picked = []
-        for channel in self._dirty:
-            if channel.outage.retry_at <= now:
-                picked.append(channel)
-                if len(picked) == most:
-                    break
-        for channel in picked:
-            del self._dirty[channel]
+        # A quarter is left to those that are only due: hints that never end must not put them off for ever.
+        picked = self._pick(self._dirty, most - min(len(self._due), most // 4), now)
+        picked += self._pick(self._due, most - len(picked), now)
         touched, self._touched = self._touched, set()
         added = {topic for topic in touched if topic in self._by_topic} - self._followed
         dropped = {topic for topic in touched if topic not in self._by_topic} & self._followed
@@ -160,9 +161,17 @@ class Hub:
         self._followed -= dropped
         return Plan(added, dropped, picked, self._round)
 
+    def _pick(self, waiting: dict[Channel, None], most: int, now: float) -> list[Channel]:
+        picked = list(itertools.islice((channel for channel in waiting if channel.outage.retry_at <= now), most))
+        for channel in picked:
+            self._dirty.pop(channel, None)
+            self._due.pop(channel, None)
+        return picked
+
     def next_retry(self) -> float | None:
         """Return when the first channel that waits for its store is to be read again."""
-        return min((channel.outage.retry_at for channel in self._dirty), default=None)
+        waiting = itertools.chain(self._dirty, self._due)
+        return min((channel.outage.retry_at for channel in waiting), default=None)
 
     def deliver(self, channel: Channel, chunk: Chunk, read_in: int) -> list[Feed]:
         """Hand a chunk, read in that round after the channel's place, to its feeds; return those to wake."""
@@ -223,7 +232,7 @@ class Hub:
         """
         channels = {*self._channels.values(), *(each for some in self._by_topic.values() for each in some)}
         self._touched.update(self._by_topic, (channel.topic for channel in channels))
-        self._channels, self._by_topic, self._dirty = {}, {}, {}
+        self._channels, self._by_topic, self._dirty, self._due = {}, {}, {}, {}
         for channel in channels:
             channel.open = False
         woken = [feed for channel in channels for feed in channel.feeds if feed.state is FeedState.LIVE]
@@ -293,6 +302,7 @@ class Hub:
 
     def _forget(self, channel: Channel) -> None:
         self._dirty.pop(channel, None)
+        self._due.pop(channel, None)
         channels = self._by_topic[channel.topic]
         del channels[channel]
         if not channels:

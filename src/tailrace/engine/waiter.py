@@ -4,7 +4,6 @@ A wake-up is a hint without data: whoever wakes looks again. Every waiting party
 no wake-up can be consumed by somebody else.
 """
 
-import contextlib
 import threading
 from collections.abc import Callable
 
@@ -35,8 +34,10 @@ class Latch:
             self._release()
 
     def _release(self) -> None:
-        with contextlib.suppress(RuntimeError):
+        try:  # noqa: SIM105 - half the price of suppress(), for every append that shares a commit
             self._lock.release()
+        except RuntimeError:
+            pass
 
 
 class Waiter:

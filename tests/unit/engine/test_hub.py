@@ -428,3 +428,18 @@ def test_an_end_that_was_decided_and_did_not_come_up_gives_way_to_a_close() -> N
 
     assert sealed.ending is not None
     assert sealed.ending.kind == "closed"
+
+
+def test_topics_that_moved_are_read_before_those_that_are_only_due_which_get_a_quarter() -> None:
+    hub = Hub(30.0)
+    for number in range(12):
+        hub.join(feed(place(0), topic=f"t{number}"))
+    hub.plan(100, 0.0)
+
+    hub.mark_all()
+    hub.mark(["t9", "t10", "t11", "t5", "t6", "t7", "t8"])
+    first = [channel.topic for channel in hub.plan(8, 0.0).channels]
+    rest = [channel.topic for channel in hub.plan(8, 0.0).channels]
+
+    assert (first[:6], len(first)) == (["t9", "t10", "t11", "t5", "t6", "t7"], 8)
+    assert sorted(first + rest) == sorted(f"t{number}" for number in range(12))
