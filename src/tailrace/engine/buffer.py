@@ -11,13 +11,14 @@ class Buffer:
     """A bounded queue of chunks.
 
     It takes a chunk whole or not at all, and an empty one takes any chunk, so it never holds more than
-    its bounds plus one page.
+    its bounds plus one page. A live reader mostly has none or one, which is kept without a queue around it.
     """
 
-    __slots__ = ("_chunks", "_max_bytes", "_max_records", "records", "size")
+    __slots__ = ("_first", "_max_bytes", "_max_records", "_others", "records", "size")
 
     def __init__(self, max_records: int, max_bytes: int) -> None:
-        self._chunks: deque[Chunk] = deque()
+        self._first: Chunk | None = None
+        self._others: deque[Chunk] | None = None
         self._max_records = max_records
         self._max_bytes = max_bytes
         self.records = 0
@@ -31,21 +32,28 @@ class Buffer:
 
     def put(self, chunk: Chunk) -> None:
         """Add a chunk at the end."""
-        if chunk.records:
-            self._chunks.append(chunk)
-            self.records += len(chunk.records)
-            self.size += chunk.size
+        if not chunk.records:
+            return
+        if self._first is None:
+            self._first = chunk
+        elif self._others is None:
+            self._others = deque((chunk,))
+        else:
+            self._others.append(chunk)
+        self.records += len(chunk.records)
+        self.size += chunk.size
 
     def take(self) -> Sequence[DurableStreamRecord]:
         """Remove and return the records of the first chunk; none when empty."""
-        if not self._chunks:
+        chunk = self._first
+        if chunk is None:
             return ()
-        chunk = self._chunks.popleft()
+        self._first = self._others.popleft() if self._others else None
         self.records -= len(chunk.records)
         self.size -= chunk.size
         return chunk.records
 
     def clear(self) -> None:
         """Drop everything."""
-        self._chunks.clear()
+        self._first = self._others = None
         self.records = self.size = 0

@@ -101,7 +101,10 @@ class Reader:
             if not self.ready and feed.buffer.records:
                 # Moved under the lock, so that a close() that comes now finds either nothing moved yet
                 # or everything in ``ready``, and clears it.
-                self.ready.extend(feed.take())
+                records = feed.take()
+                if len(records) == 1:
+                    return records[0]
+                self.ready.extend(records)
             if self.ready:
                 return self.ready.popleft()
             if feed.state is FeedState.NEW:
