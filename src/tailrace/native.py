@@ -7,6 +7,7 @@ while holding one of them. gevent is never imported from here; it is asked for o
 """
 
 import _thread
+import select
 import sys
 import threading
 import time
@@ -67,6 +68,13 @@ def sleep(seconds: float) -> None:
     """Block the native thread, with whatever greenlets it has."""
     monkey = _monkey()
     (time.sleep if monkey is None else monkey.get_original("time", "sleep"))(seconds)
+
+
+def poll() -> "select.poll":
+    """Return what asks the kernel about descriptors. For questions that do not wait: a greenlet would keep the rest."""
+    monkey = _monkey()
+    made: select.poll = (select.poll if monkey is None else monkey.get_original("select", "poll"))()
+    return made
 
 
 def start_thread(target: Callable[[], None], name: str) -> None:

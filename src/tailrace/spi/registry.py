@@ -15,8 +15,11 @@ ENTRY_POINTS = "tailrace.stores"
 _BUILT_IN = {
     "memory": "tailrace.backends.memory:open_store",
     "sqlite": "tailrace.backends.sqlite:open_store",
+    "redis": "tailrace.backends.redis:open_store",
+    "rediss": "tailrace.backends.redis:open_store",
+    "unix": "tailrace.backends.redis:open_store",
 }
-_EXTRAS: dict[str, str] = {}
+_EXTRAS = {"rediss": "redis", "unix": "redis"}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 

@@ -1,0 +1,224 @@
+"""Asking the server: pipelines over a few connections, with what went wrong told for each question.
+
+``Nodes`` is what reading and writing know: they do not see whether there is one server, a primary that moves, or a
+cluster.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import hiredis
+
+from tailrace.backends.redis.errors import explain
+from tailrace.backends.redis.location import Location
+from tailrace.backends.redis.wire import Wire, dial
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
+
+CONNECTIONS = 32
+"""Open at once, at most, but for the watch's own; whoever needs another waits."""
+
+KEPT = 8
+"""Of these, kept open while nobody uses them."""
+
+PIPELINED = 128
+"""Questions sent before their answers are read: the server holds what it has answered and nobody has read yet."""
+
+
+class Question(NamedTuple):
+    """Commands about the keys of one slot, packed; ``replies`` is how many answers they get."""
+
+    key: bytes
+    commands: bytes
+    replies: int
+
+
+@dataclass(slots=True, frozen=True)
+class Trouble:
+    """A question without an answer. ``sent``: the server may have done what it was asked for."""
+
+    error: DurableStreamUnavailableError
+    sent: bool
+
+
+Answer: TypeAlias = list[Any] | Trouble
+
+
+class Nodes(Protocol):
+    """The servers of one store. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
+        """Send all questions, at most one round trip per node and ``PIPELINED`` of them; return an answer for each.
+
+        Nothing is ever sent twice. An error of the server is a reply. Never raises for a server that fails.
+        """
+        ...
+
+    def ask_everywhere(self, commands: bytes, node: int, timeout: float) -> tuple[Answer, bool]:
+        """Send one command to the node of that number; return its answer, and whether there is another node."""
+        ...
+
+    def dial(self, timeout: float) -> Wire:
+        """Open a connection for the watch."""
+        ...
+
+    def close(self) -> None:
+        """Close everything. Idempotent, never raises; who waits for an answer is told."""
+        ...
+
+
+class SingleNode(Nodes):
+    """One server."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._pid = os.getpid()
+        self._closed = False
+        self._start()
+        renew_in_child(self)
+
+    def _start(self) -> None:
+        # Connections used last are on top; ``None`` stands for one that may be opened.
+        self._slots: list[Wire | None] = [None] * CONNECTIONS
+        self._used: set[Wire] = set()
+        self._freed = threading.Condition(threading.Lock())
+        self._waiting = 0
+
+    @property
+    def name(self) -> str:
+        return self._location.name
+
+    def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
+        deadline = time.monotonic() + timeout
+        if len(questions) == 1:
+            return (self._ask(questions, deadline)[0],)
+        answers: list[Answer] = []
+        for start in range(0, len(questions), PIPELINED):
+            answers += self._ask(questions[start : start + PIPELINED], deadline)
+        return answers
+
+    def ask_everywhere(self, commands: bytes, node: int, timeout: float) -> tuple[Answer, bool]:
+        return self.ask([Question(b"", commands, 1)], timeout)[0], False
+
+    def dial(self, timeout: float) -> Wire:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+        return dial(self._location, timeout)
+
+    def close(self) -> None:
+        self._closed = True
+        for wire in (*self._slots, *self._used):
+            if wire is not None:
+                wire.close()
+        self._slots = [None] * CONNECTIONS
+        with self._freed:
+            self._freed.notify_all()
+
+    def after_fork(self) -> None:
+        """Let go of what is the parent's, and begin with connections of our own."""
+        for wire in (*self._slots, *self._used):
+            if wire is not None:
+                wire.disown()
+        self._start()
+
+    def _ask(self, questions: Sequence[Question], deadline: float) -> list[Answer]:
+        answers: list[Answer] = []
+        sent = False
+        try:
+            wire = self._take(deadline)
+        except DurableStreamUnavailableError as exc:
+            return [Trouble(exc, sent=False)] * len(questions)
+        whole = False
+        try:
+            data = questions[0].commands if len(questions) == 1 else b"".join([each.commands for each in questions])
+            # From here on, whatever happens, the server may have got it.
+            sent = True
+            wire.send(data, deadline)
+            for question in questions:
+                answers.append(wire.receive(question.replies, deadline))
+            whole = True
+        except (OSError, hiredis.ProtocolError) as exc:
+            trouble = Trouble(self._explain(exc), sent)
+            answers += [trouble] * (len(questions) - len(answers))
+        finally:
+            # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
+            self._give_back(wire, keep=whole)
+        return answers
+
+    def _take(self, deadline: float) -> Wire:
+        slot = self._take_slot(deadline)
+        if slot is not None:
+            if not slot.stale():
+                self._used.add(slot)
+                return slot
+            slot.close()
+        try:
+            wire = dial(self._location, max(0.001, deadline - time.monotonic()))
+        except BaseException:
+            self._put_slot(None)
+            raise
+        self._used.add(wire)
+        if self._closed:
+            self._give_back(wire, keep=False)
+            raise DurableStreamUnavailableError("the store is closed")
+        return wire
+
+    def _take_slot(self, deadline: float) -> Wire | None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+        try:
+            return self._slots.pop()
+        except IndexError:
+            pass
+        with self._freed:
+            self._waiting += 1
+            try:
+                # Counted first, looked afterwards: whoever frees one either sees us, or we see it.
+                while True:
+                    if self._closed:
+                        raise DurableStreamUnavailableError("the store is closed")
+                    if self._slots:
+                        with contextlib.suppress(IndexError):
+                            return self._slots.pop()
+                    if not self._freed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
+                        raise DurableStreamUnavailableError(f"all {CONNECTIONS} connections to {self.name} are in use")
+            finally:
+                self._waiting -= 1
+
+    def _give_back(self, wire: Wire, *, keep: bool) -> None:
+        self._used.discard(wire)
+        if keep and not self._closed:
+            self._put_slot(wire)
+        else:
+            wire.close()
+            self._put_slot(None)
+
+    def _put_slot(self, wire: Wire | None) -> None:
+        slots = self._slots
+        if wire is None:
+            slots.insert(0, None)
+        elif len(slots) >= KEPT and slots[-KEPT] is not None:
+            wire.close()
+            slots.insert(0, None)
+        else:
+            slots.append(wire)
+        if self._waiting:
+            with self._freed:
+                self._freed.notify()
+
+    def _explain(self, exc: Exception) -> DurableStreamUnavailableError:
+        if self._closed:
+            return DurableStreamUnavailableError("the store is closed")
+        error = explain(exc, self.name)
+        error.__cause__ = exc
+        return error

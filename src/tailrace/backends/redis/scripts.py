@@ -1,0 +1,38 @@
+"""The scripts in ``scripts/*.lua``, and how they are called."""
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import hiredis
+
+_FOLDER = Path(__file__).with_name("scripts")
+_PARTS = {"append": ("cut", "append"), "trim": ("cut", "trim")}
+
+
+class Script:
+    """One script. Immutable.
+
+    A server forgets scripts (a restart, a failover, ``SCRIPT FLUSH``): what was answered with NOSCRIPT did certainly
+    not run, and is sent again with its text.
+    """
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._digest = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
+
+    def call(self, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:
+        """Return a packed call by digest."""
+        return hiredis.pack_command((b"EVALSHA", self._digest, len(keys), *keys, *values))
+
+    def call_in_full(self, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:
+        """Return a packed call that brings the script along."""
+        return hiredis.pack_command((b"EVAL", self._source, len(keys), *keys, *values))
+
+
+@functools.cache
+def script(name: str) -> Script:
+    """Return a script by the name of its file."""
+    parts = _PARTS.get(name, (name,))
+    return Script(b"".join((_FOLDER / f"{part}.lua").read_bytes() for part in parts))

@@ -1,0 +1,153 @@
+"""Changing topics: appending and sealing, one script call per topic."""
+
+import logging
+import os
+from collections.abc import Sequence
+from itertools import accumulate, islice
+from typing import Any
+
+from tailrace.backends.redis.errors import code_of, explain
+from tailrace.backends.redis.identity import RANDOM_DIGITS, seal_value, tag_of
+from tailrace.backends.redis.keys import Keys, TopicKeys
+from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
+from tailrace.backends.redis.scripts import Script, script
+from tailrace.errors import TopicSealedError
+from tailrace.options import Retention, StoreOptions
+from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Boundary, Entry
+
+_log = logging.getLogger("tailrace.redis")
+
+
+class Writing:
+    """Writes to one store. Thread-safe."""
+
+    def __init__(self, nodes: Nodes, keys: Keys, options: StoreOptions, publish: bytes = b"PUBLISH") -> None:
+        self._nodes = nodes
+        self._keys = keys
+        self._timeout = options.append_timeout
+        self.publish = publish
+        self._limits = _limits(options.retention, options.append_timeout)
+        self._told_unheard = False
+
+    def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        """Store the entries, one script call per topic; return an outcome for each."""
+        if len(entries) == 1:
+            topic, payloads = entries[0].topic, entries[0].payloads
+            (reply,) = self.run(script("append"), [(topic, self._values(topic, payloads))], timeout)
+            return self._outcomes(topic, entries, reply)
+        by_topic: dict[str, list[int]] = {}
+        for index, entry in enumerate(entries):
+            by_topic.setdefault(entry.topic, []).append(index)
+        calls = [
+            (topic, self._values(topic, [payload for index in indices for payload in entries[index].payloads]))
+            for topic, indices in by_topic.items()
+        ]
+        replies = self.run(script("append"), calls, timeout)
+        outcomes: dict[int, AppendOutcome] = {}
+        for (topic, indices), reply in zip(by_topic.items(), replies, strict=True):
+            parts = [entries[index] for index in indices]
+            outcomes.update(zip(indices, self._outcomes(topic, parts, reply), strict=True))
+        return [outcomes[index] for index in range(len(entries))]
+
+    def seal(self, topic: str, error: str | None) -> None:
+        """End a topic.
+
+        Raises:
+            DurableStreamUnavailableError: It is not sealed, or (``maybe_stored``) it is not known whether it is.
+        """
+        keys = self._keys.of(topic)
+        values = (keys.channel, self.publish, b"%d" % new_incarnation(), seal_value(error))
+        self.run_one(script("seal"), topic, values)
+
+    def run_one(self, which: Script, topic: str, values: Sequence[bytes]) -> Any:  # noqa: ANN401 - a reply
+        """Run a script on one topic and return what it returned."""
+        (reply,) = self.run(which, [(topic, values)], self._timeout)
+        if isinstance(reply, Trouble):
+            reply.error.maybe_stored = reply.sent
+            raise reply.error
+        return reply
+
+    def run(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
+        """Run a script once for each call; what comes back is its reply, or ``Trouble``."""
+        keyed = [(self._keys.of(topic), values) for topic, values in calls]
+        questions = [
+            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1) for keys, values in keyed
+        ]
+        answers = list(self._nodes.ask(questions, timeout))
+        unknown = [at for at, answer in enumerate(answers) if isinstance(answer, list) and _unknown_script(answer[0])]
+        if unknown:
+            again = [
+                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1)
+                for keys, values in (keyed[at] for at in unknown)
+            ]
+            for at, answer in zip(unknown, self._nodes.ask(again, timeout), strict=True):
+                answers[at] = answer
+        return [self._reply(keys, answer) for (keys, _), answer in zip(keyed, answers, strict=True)]
+
+    def _reply(self, keys: TopicKeys, answer: Answer) -> Any:  # noqa: ANN401 - a reply
+        if isinstance(answer, Trouble):
+            return answer
+        (reply,) = answer
+        if not isinstance(reply, Exception):
+            return reply
+        error = explain(reply, self._nodes.name, keys)
+        error.__cause__ = reply
+        # A script that ends with an error has stored nothing, or has taken it back.
+        return Trouble(error, sent=False)
+
+    def _values(self, topic: str, payloads: Sequence[bytes]) -> Sequence[bytes]:
+        noise = int.from_bytes(os.urandom(12))
+        low, incarnation = noise % 10**RANDOM_DIGITS, (noise >> 32) & (2**63 - 1) or 1
+        channel = self._keys.of(topic).channel
+        return (channel, self.publish, b"%d" % incarnation, b"%07d" % low, *self._limits, *payloads)
+
+    def _outcomes(self, topic: str, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
+        if isinstance(reply, Trouble):
+            return [AppendUnknown(reply.error) if reply.sent else AppendRefused(reply.error)] * len(parts)
+        if reply == 0:
+            error = TopicSealedError("the topic is sealed: nothing can be appended to it any more")
+            return [AppendRefused(error)] * len(parts)
+        incarnation, last, tag = int(reply[0]), int(reply[1]), tag_of(reply[2])
+        if len(reply) > 3:
+            self._unheard(topic, reply[3])
+        if len(parts) == 1:
+            return [Appended(Boundary(incarnation, last, tag))]
+        counts = [len(part.payloads) for part in parts]
+        ends = islice(accumulate(counts, initial=last - sum(counts)), 1, None)
+        return [Appended(Boundary(incarnation, end, tag)) for end in ends]
+
+    def _unheard(self, topic: str, why: bytes) -> None:
+        if not self._told_unheard:
+            self._told_unheard = True
+            said = why.decode(errors="replace")
+            _log.warning("records are stored, but %s lets nobody be woken by them: %s", self._nodes.name, said)
+
+
+def new_incarnation() -> int:
+    """Return a random identity for a new topic."""
+    return int.from_bytes(os.urandom(8)) & (2**63 - 1) or 1
+
+
+def _unknown_script(reply: object) -> bool:
+    return isinstance(reply, Exception) and code_of(reply) == "NOSCRIPT"
+
+
+def _limits(keep: Retention, grace: float) -> tuple[bytes, ...]:
+    """Return the arguments that say what appends cut: to exactly the limit, but only once it is passed by a part."""
+    if keep.unbounded:
+        return (b"0",)
+    records, size = keep.max_records, keep.max_bytes
+    age = None if keep.max_age is None else int((keep.max_age + grace) * 1000)
+    pairs = (
+        (records, None if records is None else records + min(records // 16, 256)),
+        (size, None if size is None else size + min(size // 16, 2**20)),
+        (age, None if age is None else age + age // 64),
+    )
+    return (b"6", *(whole(number) for pair in pairs for number in pair))
+
+
+def whole(number: int | None) -> bytes:
+    """Return a whole number as scripts read it; nothing for none."""
+    return b"" if number is None else b"%d" % number
+
+
