@@ -109,7 +109,9 @@ def _check_database(path: str, port: int | None) -> None:
     # The driver would take database 0 for one that it can not read.
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise InvalidArgumentError(f"redis:// names a database by its number, like redis://localhost:6379/0, not {path}")
+        raise InvalidArgumentError(
+            f"redis:// names a database by its number, like redis://localhost:6379/0, not {path}"
+        )
     if port == 0:
         raise InvalidArgumentError("redis:// can not use port 0")
 

@@ -29,6 +29,7 @@ CHUNK = 500
 SILENCE = 5.0
 """Seconds of silence after which the server is asked whether it is there, and then has to answer."""
 
+
 class RedisWatch(Watch):
     """One engine's view of what moved."""
 

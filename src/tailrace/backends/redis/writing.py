@@ -149,5 +149,3 @@ def _limits(keep: Retention, grace: float) -> tuple[bytes, ...]:
 def whole(number: int | None) -> bytes:
     """Return a whole number as scripts read it; nothing for none."""
     return b"" if number is None else b"%d" % number
-
-
