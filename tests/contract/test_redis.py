@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.contract import *  # noqa: F403
-from tests.redis_server import RedisUnderTest, redis_server
 
 
 @pytest.fixture(scope="module")

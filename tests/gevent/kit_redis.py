@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.contract import *  # noqa: F403
 from tailrace.testing.gevent_driver import GeventDriver
-from tests.redis_server import RedisUnderTest, redis_server
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Redis and Valkey: shared by many processes and hosts, durable as far as the server is. See ``docs/design/redis.md``."""
+"""Redis and Valkey: shared by many hosts, as durable as the server is set to be. See ``docs/design/redis.md``."""
 
 from tailrace.backends.redis.backend import RedisStore, open_store
 

@@ -7,7 +7,6 @@ and ``wire.py``. Operations: ``maintenance.py`` and ``sweep.py``.
 import weakref
 from collections.abc import Sequence
 
-import hiredis
 from typing_extensions import override
 
 from tailrace.backends.redis.errors import explain
@@ -16,6 +15,7 @@ from tailrace.backends.redis.location import Location, from_client, locate
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
 from tailrace.backends.redis.nodes import Nodes, Question, SingleNode, Trouble
 from tailrace.backends.redis.reading import Reading
+from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
 from tailrace.backends.redis.writing import Writing
@@ -137,7 +137,7 @@ class RedisStore(RedisMaintenance, Backend):
 
     def _greet(self) -> str:
         # PING finds a wrong password or database now; INFO is for people, and may be forbidden.
-        ask = hiredis.pack_command((b"PING",)) + hiredis.pack_command((b"INFO", b"server"))
+        ask = pack((b"PING",)) + pack((b"INFO", b"server"))
         (answer,) = self._nodes.ask([Question(b"", ask, 2)], self._patience)
         if isinstance(answer, Trouble):
             raise answer.error

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-import hiredis
 from typing_extensions import override
 
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import EPOCH_MS, FIELDS, Identity, milliseconds, parse
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.nodes import Nodes, Question, Trouble
+from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.scripts import script
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.writing import Writing, new_incarnation, whole
@@ -34,7 +34,7 @@ class Operations:
     def scan(self, node: int, cursor: bytes, prefix: str = "") -> tuple[list[str], bytes, bool]:
         """Return the topics of one step of a scan, the next cursor (``0`` at the end), and whether nodes are left."""
         command = (b"SCAN", cursor, b"MATCH", self._keys.pattern(prefix), b"COUNT", SCANNED)
-        answer, more = self._nodes.ask_everywhere(hiredis.pack_command(command), node, self.options.append_timeout)
+        answer, more = self._nodes.ask_everywhere(pack(command), node, self.options.append_timeout)
         if isinstance(answer, Trouble):
             raise answer.error
         (reply,) = answer
@@ -62,7 +62,7 @@ class Operations:
             DurableStreamUnavailableError: The server did not answer, or refused.
         """
         asked = [
-            Question(key, hiredis.pack_command((b"HMGET", key, *FIELDS)), 1)
+            Question(key, pack((b"HMGET", key, *FIELDS)), 1)
             for key in (self._keys.of(topic).identity for topic in topics)
         ]
         answers = self._nodes.ask(asked, self.options.append_timeout)

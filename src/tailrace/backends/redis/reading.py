@@ -1,18 +1,18 @@
 """Looking at topics: where they stand, whether a place holds, what follows it. Writes nothing.
 
 One MULTI/EXEC per topic holds the identity and a range of the stream, from the place's own record on: its tag proves
-the history. Sequences are dense, so that the first id, the last id and the number of entries say whether one is missing.
+the history. Sequences are dense, so that the first id, the last id and the number of entries tell whether one is
+missing.
 """
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import hiredis
-
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import FIELDS, Identity, grave_of, parse, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
 from tailrace.backends.redis.nodes import Nodes, Question, Trouble
+from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.sizes import Sizes
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.spi import (
@@ -31,8 +31,7 @@ from tailrace.spi import (
 
 Entries: TypeAlias = list[tuple[bytes, tuple[bytes, bytes]]]
 
-_pack = hiredis.pack_command
-_MULTI, _EXEC, _TIME = _pack((b"MULTI",)), _pack((b"EXEC",)), _pack((b"TIME",))
+_MULTI, _EXEC, _TIME = pack((b"MULTI",)), pack((b"EXEC",)), pack((b"TIME",))
 
 _HOLE = PositionLost("records after this place were removed by somebody else, or evicted")
 _DAMAGED = "the identity of this topic is damaged: restore it from a backup, or delete the topic"
@@ -51,7 +50,7 @@ class Reading:
     def bounds(self, topic: str) -> Bounds | Unborn:
         """Return where a topic stands."""
         keys = self._keys.of(topic)
-        length = _pack((b"XLEN", keys.stream))
+        length = pack((b"XLEN", keys.stream))
         values, entries, clock = self._ask_one(keys, [_identity(keys), length, _TIME])
         identity = self._parse(values, entries, keys)
         if identity is None:
@@ -61,7 +60,7 @@ class Reading:
 
     def _bounds_with_holes(self, keys: TopicKeys) -> Bounds:
         # Somebody else removed records. The beginning is before the first that is left, whose tag proves it.
-        first = _pack((b"XRANGE", keys.stream, b"-", b"+", b"COUNT", b"1"))
+        first = pack((b"XRANGE", keys.stream, b"-", b"+", b"COUNT", b"1"))
         values, entries = self._ask_one(keys, [_identity(keys), first])
         identity = self._parse(values, entries, keys)
         if identity is None:
@@ -86,7 +85,7 @@ class Reading:
         keys = self._keys.of(request.topic)
         after = request.after
         start = b"%d-0" % after.position if isinstance(after, Boundary) else b"-"
-        entries = _pack((b"XRANGE", keys.stream, start, b"+", b"COUNT", count + 1))
+        entries = pack((b"XRANGE", keys.stream, start, b"+", b"COUNT", count + 1))
         if isinstance(after, Unborn):
             return Question(keys.stream, _MULTI + _identity(keys) + entries + _TIME + _EXEC, 5)
         return Question(keys.stream, _MULTI + _identity(keys) + entries + _EXEC, 4)
@@ -162,7 +161,7 @@ class ReplyError(Exception):
 
 
 def _identity(keys: TopicKeys) -> bytes:
-    return _pack((b"HMGET", keys.identity, *FIELDS))
+    return pack((b"HMGET", keys.identity, *FIELDS))
 
 
 def _sound(values: "Sequence[bytes | None]") -> Identity | None:

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import hiredis
+from tailrace.backends.redis.resp import pack
 
 _FOLDER = Path(__file__).with_name("scripts")
 _PARTS = {"append": ("cut", "append"), "trim": ("cut", "trim")}
@@ -24,11 +24,11 @@ class Script:
 
     def call(self, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:
         """Return a packed call by digest."""
-        return hiredis.pack_command((b"EVALSHA", self._digest, len(keys), *keys, *values))
+        return pack((b"EVALSHA", self._digest, len(keys), *keys, *values))
 
     def call_in_full(self, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:
         """Return a packed call that brings the script along."""
-        return hiredis.pack_command((b"EVAL", self._source, len(keys), *keys, *values))
+        return pack((b"EVAL", self._source, len(keys), *keys, *values))
 
 
 @functools.cache

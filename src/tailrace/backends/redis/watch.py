@@ -19,6 +19,7 @@ from typing_extensions import override
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.nodes import Nodes
+from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes, Watch
@@ -154,10 +155,10 @@ class RedisWatch(Watch):
         if self._asked is not None:
             raise DurableStreamUnavailableError(f"{self._name} has been silent for {now - self._heard:.0f} s")
         self._asked = now
-        self._wire.send(hiredis.pack_command((b"PING",)), now + self._patience)
+        self._wire.send(pack((b"PING",)), now + self._patience)
 
     def _change(self, verb: bytes, channels: list[bytes], deadline: float) -> None:
-        self._wire.send(hiredis.pack_command((verb, *channels)), deadline)
+        self._wire.send(pack((verb, *channels)), deadline)
         missing = len(channels)
         while missing:
             left = deadline - time.monotonic()

@@ -93,7 +93,7 @@ class Wire:
         got = self._sock.recv_into(self._buffer)
         if not got:
             raise ConnectionError("the server closed the connection")
-        self._reader.feed(self._buffer, 0, got)
+        self._reader.feed(self._buffer, 0, got)  # type: ignore[arg-type]
 
 
 def dial(location: Location, timeout: float) -> Wire:
