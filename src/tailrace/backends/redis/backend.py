@@ -138,7 +138,7 @@ class RedisStore(RedisMaintenance, Backend):
     def _greet(self) -> str:
         # PING finds a wrong password or database now; INFO is for people, and may be forbidden.
         ask = pack((b"PING",)) + pack((b"INFO", b"server"))
-        (answer,) = self._nodes.ask([Question(b"", ask, 2)], self._patience)
+        answer = self._nodes.ask_one(Question(b"", ask, 2), self._patience)
         if isinstance(answer, Trouble):
             raise answer.error
         pong, info = answer

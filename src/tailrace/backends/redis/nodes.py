@@ -57,6 +57,10 @@ class Nodes(Protocol):
         """For messages."""
         ...
 
+    def ask_one(self, question: Question, timeout: float) -> Answer:
+        """Do as ``ask``, for one question."""
+        ...
+
     def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
         """Send all questions, at most one round trip per node and ``PIPELINED`` of them; return an answer for each.
 
@@ -98,17 +102,18 @@ class SingleNode(Nodes):
     def name(self) -> str:
         return self._location.name
 
+    def ask_one(self, question: Question, timeout: float) -> Answer:
+        return self._ask((question,), time.monotonic() + timeout)[0]
+
     def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
         deadline = time.monotonic() + timeout
-        if len(questions) == 1:
-            return (self._ask(questions, deadline)[0],)
         answers: list[Answer] = []
         for start in range(0, len(questions), PIPELINED):
             answers += self._ask(questions[start : start + PIPELINED], deadline)
         return answers
 
     def ask_everywhere(self, commands: bytes, node: int, timeout: float) -> tuple[Answer, bool]:
-        return self.ask([Question(b"", commands, 1)], timeout)[0], False
+        return self.ask_one(Question(b"", commands, 1), timeout), False
 
     def dial(self, timeout: float) -> Wire:
         if self._closed:

@@ -136,7 +136,7 @@ class Reading:
 
     def _ask_one(self, keys: TopicKeys, commands: list[bytes]) -> list[Any]:
         question = Question(keys.stream, b"".join((_MULTI, *commands, _EXEC)), len(commands) + 2)
-        answer = self._nodes.ask([question], self._patience)[0]
+        answer = self._nodes.ask_one(question, self._patience)
         if isinstance(answer, Trouble):
             raise answer.error
         return self._executed(answer, keys)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tailrace.backends.redis.resp import pack
 
 _FOLDER = Path(__file__).with_name("scripts")
-_PARTS = {"append": ("cut", "append"), "trim": ("cut", "trim")}
+_PARTS = {"append": ("append", "cut", "append_cut"), "trim": ("cut", "trim")}
 
 
 class Script:

@@ -32,9 +32,9 @@ class Writing:
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         """Store the entries, one script call per topic; return an outcome for each."""
         if len(entries) == 1:
-            topic, payloads = entries[0].topic, entries[0].payloads
-            (reply,) = self.run(script("append"), [(topic, self._values(topic, payloads))], timeout)
-            return self._outcomes(topic, entries, reply)
+            (entry,) = entries
+            values = self._values(entry.topic, entry.payloads)
+            return self._outcomes(entries, self.run(script("append"), entry.topic, values, timeout))
         by_topic: dict[str, list[int]] = {}
         for index, entry in enumerate(entries):
             by_topic.setdefault(entry.topic, []).append(index)
@@ -42,11 +42,11 @@ class Writing:
             (topic, self._values(topic, [payload for index in indices for payload in entries[index].payloads]))
             for topic, indices in by_topic.items()
         ]
-        replies = self.run(script("append"), calls, timeout)
+        replies = self.run_all(script("append"), calls, timeout)
         outcomes: dict[int, AppendOutcome] = {}
-        for (topic, indices), reply in zip(by_topic.items(), replies, strict=True):
+        for indices, reply in zip(by_topic.values(), replies, strict=True):
             parts = [entries[index] for index in indices]
-            outcomes.update(zip(indices, self._outcomes(topic, parts, reply), strict=True))
+            outcomes.update(zip(indices, self._outcomes(parts, reply), strict=True))
         return [outcomes[index] for index in range(len(entries))]
 
     def seal(self, topic: str, error: str | None) -> None:
@@ -57,18 +57,27 @@ class Writing:
         """
         keys = self._keys.of(topic)
         values = (keys.channel, self.publish, b"%d" % new_incarnation(), seal_value(error))
-        self.run_one(script("seal"), topic, values)
+        self.run_or_raise(script("seal"), topic, values)
 
-    def run_one(self, which: Script, topic: str, values: Sequence[bytes]) -> Any:  # noqa: ANN401 - a reply
+    def run_or_raise(self, which: Script, topic: str, values: Sequence[bytes]) -> Any:  # noqa: ANN401 - a reply
         """Run a script on one topic and return what it returned."""
-        (reply,) = self.run(which, [(topic, values)], self._timeout)
+        reply = self.run(which, topic, values, self._timeout)
         if isinstance(reply, Trouble):
             reply.error.maybe_stored = reply.sent
             raise reply.error
         return reply
 
-    def run(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
-        """Run a script once for each call; what comes back is its reply, or ``Trouble``."""
+    def run(self, which: Script, topic: str, values: Sequence[bytes], timeout: float) -> Any:  # noqa: ANN401 - a reply
+        """Run a script on one topic; what comes back is its reply, or ``Trouble``."""
+        keys = self._keys.of(topic)
+        names = (keys.identity, keys.stream)
+        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1), timeout)
+        if isinstance(answer, list) and _unknown_script(answer[0]):
+            answer = self._nodes.ask_one(Question(keys.stream, which.call_in_full(names, values), 1), timeout)
+        return self._reply(keys, answer)
+
+    def run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
+        """Run a script once for each of several topics; what comes back are replies, or ``Trouble``."""
         keyed = [(self._keys.of(topic), values) for topic, values in calls]
         questions = [
             Question(keys.stream, which.call((keys.identity, keys.stream), values), 1) for keys, values in keyed
@@ -101,22 +110,23 @@ class Writing:
         channel = self._keys.of(topic).channel
         return (channel, self.publish, b"%d" % incarnation, b"%07d" % low, *self._limits, *payloads)
 
-    def _outcomes(self, topic: str, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
+    def _outcomes(self, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
         if isinstance(reply, Trouble):
             return [AppendUnknown(reply.error) if reply.sent else AppendRefused(reply.error)] * len(parts)
         if reply == 0:
             error = TopicSealedError("the topic is sealed: nothing can be appended to it any more")
             return [AppendRefused(error)] * len(parts)
-        incarnation, last, tag = int(reply[0]), int(reply[1]), tag_of(reply[2])
-        if len(reply) > 3:
-            self._unheard(topic, reply[3])
+        said = reply.split(b" ", 3)
+        incarnation, last, tag = int(said[0]), int(said[1]), tag_of(said[2])
+        if len(said) > 3:
+            self._unheard(said[3])
         if len(parts) == 1:
             return [Appended(Boundary(incarnation, last, tag))]
         counts = [len(part.payloads) for part in parts]
         ends = islice(accumulate(counts, initial=last - sum(counts)), 1, None)
         return [Appended(Boundary(incarnation, end, tag)) for end in ends]
 
-    def _unheard(self, topic: str, why: bytes) -> None:
+    def _unheard(self, why: bytes) -> None:
         if not self._told_unheard:
             self._told_unheard = True
             said = why.decode(errors="replace")

@@ -4,7 +4,7 @@ local function cut(identity, stream, last, low, size, keep, room)
   local removed, freed, horizon, horizon_low, oldest = 0, 0, nil, nil, nil
   local from, step = '-', 16
   while removed < room and not oldest do
-    local found = redis.call('XRANGE', stream, from, '+', 'COUNT', string.format('%.0f', math.min(step, room - removed)))
+    local found = redis.call('XRANGE', stream, from, '+', 'COUNT', math.min(step, room - removed) .. '')
     if #found == 0 then break end
     local seen = freed
     for _, entry in ipairs(found) do
@@ -30,12 +30,13 @@ local function cut(identity, stream, last, low, size, keep, room)
     horizon, horizon_low, freed = last, low, size
   end
   if horizon then
-    redis.call('XTRIM', stream, 'MINID', '=', string.format('%.0f-0', horizon + 1))
+    redis.call('XTRIM', stream, 'MINID', '=', horizon + 1 .. '-0')
     local left = math.max(0, size - freed)
     if horizon == last then left = 0 end
-    redis.call('HSET', identity, 'b', string.format('%.0f', horizon), 'a', horizon_low,
-      'z', string.format('%.0f', left),
-      'o', string.format('%.0f', oldest or tonumber(string.sub(horizon_low, 1, -8)) or 0))
+    redis.call('HSET', identity, 'b', horizon .. '', 'a', horizon_low, 'z', left .. '')
+    oldest = oldest or tonumber(string.sub(horizon_low, 1, -8)) or 0
   end
+  -- Also where nothing was cut: it may have been older than what is there.
+  if oldest then redis.call('HSET', identity, 'o', oldest .. '') end
   return removed, freed, more
 end
