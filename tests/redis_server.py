@@ -1,5 +1,6 @@
 """A Redis server for the tests of a session, and a store on it with keys of its own for each case."""
 
+import contextlib
 import secrets
 import shutil
 import subprocess
@@ -91,7 +92,8 @@ def _wait_for(port: int) -> None:
     deadline = time.monotonic() + 10
     while True:
         try:
-            client.ping()
+            with contextlib.suppress(redis.AuthenticationError):
+                client.ping()
         except redis.ConnectionError:
             if time.monotonic() > deadline:
                 raise

@@ -41,15 +41,16 @@ def code_of(reply: object) -> str:
     return str(reply).partition(" ")[0] if isinstance(reply, Exception) else ""
 
 
-def explain(exc: Exception, what: object, keys: object = "") -> DurableStreamUnavailableError:
+def explain(exc: Exception, what: object, keys: object = "", command: str = "") -> DurableStreamUnavailableError:
     """Return our error for one that the server answered with, or that the driver raised.
 
     Args:
         what: Names the server.
         keys: Names the keys that it was about, where that helps.
+        command: Names the command, where the server does not.
     """
-    said = str(exc)
-    code = code_of(exc)
+    said = str(exc) + command
+    code = "NOPERM" if "can't run this command" in said else code_of(exc)
     if code in _UNUSABLE:
         named = f" ({keys})" if keys and code in ("WRONGTYPE", "ORPHANED") else ""
         return StoreUnusableError(f"{what} {_UNUSABLE[code]}{named} [{said}]")

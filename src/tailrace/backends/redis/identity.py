@@ -10,13 +10,17 @@ seven random digits. Its remainder modulo 2**32 is the commit's tag.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailrace.errors import StoreUnusableError
 from tailrace.spi import Boundary, Bounds, Seal
 
 EPOCH_MS = 1_500_000_000_000
 RANDOM_DIGITS = 7
 
-FIELDS = (b"i", b"n", b"l", b"b", b"a", b"s", b"g", b"m", b"z", b"o")
+FIELDS = (b"i", b"n", b"l", b"b", b"g", b"a", b"s", b"m", b"z", b"o")
 """Asked for in this order."""
+
+WITNESSES = 5
+"""The first so many of them differ after anything was appended, removed or deleted."""
 
 SEALED, FAILED = b"0", b"1"
 """How the seal begins; the reason follows the second."""
@@ -55,13 +59,22 @@ class Identity:
         return self.bounds.tail.position - self.bounds.beginning.position
 
 
-def parse(values: Sequence[bytes | None]) -> Identity | None:
+def sound(values: Sequence[bytes | None]) -> Identity | None:
     """Read the values of ``FIELDS``; ``None`` for a topic that does not exist.
 
     Raises:
-        ValueError: They are none of ours.
+        StoreUnusableError: They are none of ours.
     """
-    incarnation, last, last_low, horizon, horizon_low, seal, grave, largest, size, oldest = values
+    try:
+        return _parse(values)
+    except ValueError:
+        raise StoreUnusableError(
+            "the identity of this topic is damaged: restore it from a backup, or delete the topic"
+        ) from None
+
+
+def _parse(values: Sequence[bytes | None]) -> Identity | None:
+    incarnation, last, last_low, horizon, grave, horizon_low, seal, largest, size, oldest = values
     if incarnation is None:
         return None
     if last is None or last_low is None or horizon is None or horizon_low is None:
@@ -83,7 +96,7 @@ def parse(values: Sequence[bytes | None]) -> Identity | None:
 
 def grave_of(values: Sequence[bytes | None]) -> int:
     """Return the incarnation of the last deleted life that is remembered, 0 for none."""
-    return int(values[6] or 0)
+    return int(values[4] or 0)
 
 
 def seal_of(value: bytes) -> Seal:

@@ -73,6 +73,8 @@ def locate(url: StoreURL) -> tuple[Location, str]:
         port = parts.port
     except (ValueError, TypeError) as exc:
         raise InvalidArgumentError(f"{url.scheme}:// can not be used like this: {exc}") from exc
+    if settings.get("protocol", "2") not in ("2", "3"):
+        raise InvalidArgumentError("protocol must be 2 or 3")
     if url.scheme != "unix":
         _check_database(parts.path, port)
     return from_pool(pool), settings.get("prefix", DEFAULT_PREFIX)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing_extensions import override
 
 from tailrace.backends.redis.errors import explain
-from tailrace.backends.redis.identity import EPOCH_MS, FIELDS, Identity, milliseconds, parse
+from tailrace.backends.redis.identity import EPOCH_MS, FIELDS, Identity, milliseconds, sound
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.nodes import Nodes, Question, Trouble
 from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.scripts import script
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.writing import Writing, new_incarnation, whole
+from tailrace.errors import StoreUnusableError
 from tailrace.options import Retention, StoreOptions
 from tailrace.spi import Maintenance, SweepBudget, SweepReport, TopicInfo
 
@@ -77,8 +78,8 @@ class Operations:
                 return None
             raise explain(values, self._nodes.name) from values
         try:
-            return parse(values)
-        except ValueError:
+            return sound(values)
+        except StoreUnusableError:
             return None
 
     def cut(self, topic: str, keep: Retention, grace: float, room: int) -> tuple[int, int, bool]:

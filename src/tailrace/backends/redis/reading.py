@@ -1,40 +1,33 @@
 """Looking at topics: where they stand, whether a place holds, what follows it. Writes nothing.
 
-One MULTI/EXEC per topic holds the identity and a range of the stream, from the place's own record on: its tag proves
-the history. Sequences are dense, so that the first id, the last id and the number of entries tell whether one is
-missing.
+A look is the identity, a range of the stream, and the identity again, in one pipeline. Every script that changes a
+topic changes its identity; so if both are the same, the range is of that moment. MULTI/EXEC would say the same at the
+same price, but not on a server that is full: that refuses to queue commands, and readers have to go on there. What a
+look means is decided in ``pages.py``.
 """
 
+import functools
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from tailrace.backends.redis.errors import explain
-from tailrace.backends.redis.identity import FIELDS, Identity, grave_of, parse, tag_of
+from tailrace.backends.redis.identity import FIELDS, WITNESSES, Identity, grave_of, sound, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
-from tailrace.backends.redis.nodes import Nodes, Question, Trouble
+from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
+from tailrace.backends.redis.pages import check_ours, microseconds, page, split
 from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.sizes import Sizes
-from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
-from tailrace.spi import (
-    Boundary,
-    Bounds,
-    Page,
-    PositionLost,
-    ReadFailed,
-    ReadOutcome,
-    ReadRequest,
-    StoredRecord,
-    Unborn,
-    lost_birth,
-    lost_place,
-)
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import Boundary, Bounds, ReadFailed, ReadOutcome, ReadRequest, Unborn
 
-Entries: TypeAlias = list[tuple[bytes, tuple[bytes, bytes]]]
+LOOKS = 10
+"""How often a topic is looked at that changes every time between two commands of one pipeline."""
 
-_MULTI, _EXEC, _TIME = pack((b"MULTI",)), pack((b"EXEC",)), pack((b"TIME",))
+_TIME = pack((b"TIME",))
 
-_HOLE = PositionLost("records after this place were removed by somebody else, or evicted")
-_DAMAGED = "the identity of this topic is damaged: restore it from a backup, or delete the topic"
+
+class Changed(Exception):  # noqa: N818 - no error: look again
+    """The topic changed during the look."""
 
 
 class Reading:
@@ -42,189 +35,124 @@ class Reading:
 
     def __init__(self, nodes: Nodes, keys: Keys, tombstone_for: float, patience: float) -> None:
         self._nodes = nodes
-        self._keys = keys
         self._tombstone_for = tombstone_for
         self._patience = patience
         self._sizes = Sizes()
+        self._asking = functools.lru_cache(8192)(lambda topic: Asking(keys.of(topic)))
 
     def bounds(self, topic: str) -> Bounds | Unborn:
         """Return where a topic stands."""
-        keys = self._keys.of(topic)
-        length = pack((b"XLEN", keys.stream))
-        values, entries, clock = self._ask_one(keys, [_identity(keys), length, _TIME])
-        identity = self._parse(values, entries, keys)
+        asking = self._asking(topic)
+        question = Question(asking.keys.stream, asking.identity + asking.length + _TIME, 3)
+        values, length, clock = self._replies(asking, self._nodes.ask_one(question, self._patience))
+        identity = self._identity(asking, values, length)
         if identity is None:
-            return Unborn(_microseconds(clock), grave_of(values))
+            return Unborn(microseconds(clock), grave_of(values))
         self._sizes.note(topic, identity)
-        return identity.bounds if entries == identity.records else self._bounds_with_holes(keys)
+        return identity.bounds if length == identity.records else self._bounds_with_holes(asking)
 
-    def _bounds_with_holes(self, keys: TopicKeys) -> Bounds:
+    def _bounds_with_holes(self, asking: "Asking") -> Bounds:
         # Somebody else removed records. The beginning is before the first that is left, whose tag proves it.
-        first = pack((b"XRANGE", keys.stream, b"-", b"+", b"COUNT", b"1"))
-        values, entries = self._ask_one(keys, [_identity(keys), first])
-        identity = self._parse(values, entries, keys)
-        if identity is None:
-            raise DurableStreamUnavailableError("the topic was deleted at this moment")
-        bounds = identity.bounds
-        if not entries:
-            return Bounds(bounds.tail, bounds.tail, bounds.seal)
-        sequence, low = _split(entries[0][0])
-        if sequence == bounds.beginning.position + 1:
-            return bounds
-        _check_ours(sequence, bounds, keys)
-        return Bounds(Boundary(bounds.tail.incarnation, sequence - 1, tag_of(low)), bounds.tail, bounds.seal)
+        for _ in range(LOOKS):
+            answer = self._nodes.ask_one(asking.look(b"-", 1), self._patience)
+            try:
+                values, entries = self._looked(asking, answer)[:2]
+            except Changed:
+                continue
+            identity = self._identity(asking, values, entries)
+            if identity is None:
+                raise DurableStreamUnavailableError("the topic was deleted at this moment")
+            bounds = identity.bounds
+            if not entries:
+                return Bounds(bounds.tail, bounds.tail, bounds.seal)
+            sequence, low = split(entries[0])
+            check_ours(sequence, bounds, asking.keys)
+            if sequence == bounds.beginning.position + 1:
+                return bounds
+            return Bounds(Boundary(bounds.tail.incarnation, sequence - 1, tag_of(low)), bounds.tail, bounds.seal)
+        raise _restless()
 
     def read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
         """Check each place and read after it."""
+        outcomes: list[ReadOutcome | None] = [None] * len(requests)
+        left: Sequence[int] = range(len(requests))
+        for _ in range(LOOKS):
+            some = requests if len(left) == len(requests) else [requests[at] for at in left]
+            for at, outcome in zip(left, self._read(some), strict=True):
+                outcomes[at] = outcome
+            left = [at for at in left if outcomes[at] is None]
+            if not left:
+                break
+        return [outcome or ReadFailed(_restless()) for outcome in outcomes]
+
+    def _read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome | None]:
         counts = [self._sizes.count(request) for request in requests]
         questions = [self._question(*asked) for asked in zip(requests, counts, strict=True)]
+        if len(questions) == 1:
+            return [self._outcome(requests[0], counts[0], self._nodes.ask_one(questions[0], self._patience))]
         answers = self._nodes.ask(questions, self._patience)
         return [self._outcome(*answered) for answered in zip(requests, counts, answers, strict=True)]
 
     def _question(self, request: ReadRequest, count: int) -> Question:
-        keys = self._keys.of(request.topic)
         after = request.after
-        start = b"%d-0" % after.position if isinstance(after, Boundary) else b"-"
-        entries = pack((b"XRANGE", keys.stream, start, b"+", b"COUNT", count + 1))
         if isinstance(after, Unborn):
-            return Question(keys.stream, _MULTI + _identity(keys) + entries + _TIME + _EXEC, 5)
-        return Question(keys.stream, _MULTI + _identity(keys) + entries + _EXEC, 4)
+            question = self._asking(request.topic).look(b"-", count + 1)
+            return Question(question.key, question.commands + _TIME, 4)
+        # From its own record on.
+        return self._asking(request.topic).look(b"%d-0" % after.position, count + 1)
 
-    def _outcome(self, request: ReadRequest, count: int, answer: "list[Any] | Trouble") -> ReadOutcome:
-        if isinstance(answer, Trouble):
-            return ReadFailed(answer.error)
-        keys = self._keys.of(request.topic)
+    def _outcome(self, request: ReadRequest, count: int, answer: Answer) -> ReadOutcome | None:
+        asking = self._asking(request.topic)
         try:
-            values, entries, *clock = self._executed(answer, keys)
-            return self._page(request, count, values, entries, clock)
+            values, entries, clock = self._looked(asking, answer)
+            unborn = isinstance(request.after, Unborn)
+            identity = self._identity(asking, values, entries) if unborn else sound(values)
+            if identity is not None:
+                self._sizes.note(request.topic, identity)
+            now = microseconds(clock) if clock else 0
+            return page(request, count, identity, entries, grave_of(values), now, self._tombstone_for, asking.keys)
+        except Changed:
+            return None
         except DurableStreamUnavailableError as exc:
             return ReadFailed(exc)
 
-    def _page(
-        self, request: ReadRequest, count: int, values: "Sequence[bytes | None]", entries: Entries, clock: list[Any]
-    ) -> ReadOutcome:
-        keys = self._keys.of(request.topic)
-        identity = self._parse(values, entries, keys) if isinstance(request.after, Unborn) else _sound(values)
-        after = request.after
-        if isinstance(after, Unborn):
-            lost = lost_birth(after, grave_of(values), _microseconds(clock[0]), self._tombstone_for)
-            if lost is not None or identity is None:
-                return lost or Page((), after)
-            after = Boundary(identity.bounds.tail.incarnation, 0, 0)
-        if identity is None:
-            return PositionLost("the topic was deleted")
-        self._sizes.note(request.topic, identity)
-        bounds = identity.bounds
-        own = bool(entries) and _split(entries[0][0])[0] == after.position
-        if not _follows(after, bounds, entries, own=own):
-            tag = tag_of(_split(entries[0][0])[1]) if own else None
-            lost = lost_place(after, bounds, lambda _position: tag)
-            if lost is not None:
-                return lost
-        if own:
-            entries = entries[1:]
-        records = _records(entries[: min(count, request.max_records)], after.position, bounds, keys)
-        if identity.largest * len(records) > request.max_bytes:
-            records = _fitting(records, request.max_bytes)
-        if not records:
-            more = after.position < bounds.tail.position
-            # Nothing where something should be is a hole right behind the place.
-            return _HOLE if more and request.max_records else Page((), after, more, bounds.seal)
-        position, tag, _payload = records[-1]
-        end = Boundary(after.incarnation, position, tag)
-        return Page(records, end, position < bounds.tail.position, bounds.seal)
+    def _looked(self, asking: "Asking", answer: Answer) -> tuple[Any, Any, Any]:
+        values, entries, again, *clock = self._replies(asking, answer)
+        if values[: len(again)] != again:
+            raise Changed
+        return values, entries, clock[0] if clock else None
 
-    def _ask_one(self, keys: TopicKeys, commands: list[bytes]) -> list[Any]:
-        question = Question(keys.stream, b"".join((_MULTI, *commands, _EXEC)), len(commands) + 2)
-        answer = self._nodes.ask_one(question, self._patience)
+    def _replies(self, asking: "Asking", answer: Answer) -> list[Any]:
         if isinstance(answer, Trouble):
             raise answer.error
-        return self._executed(answer, keys)
-
-    def _executed(self, replies: list[Any], keys: TopicKeys) -> list[Any]:
-        # A command that is refused when it is queued spoils EXEC, which then says nothing of the reason.
-        for reply in (*replies[:-1], replies[-1], *(replies[-1] if isinstance(replies[-1], list) else ())):
+        for reply in answer:
             if isinstance(reply, Exception):
-                raise explain(reply, self._nodes.name, keys) from reply
-        executed: list[Any] = replies[-1]
-        return executed
+                raise explain(reply, self._nodes.name, asking.keys) from reply
+        return answer
 
-    def _parse(self, values: "Sequence[bytes | None]", entries: object, keys: TopicKeys) -> Identity | None:
-        identity = _sound(values)
-        if identity is None and entries:
-            raise explain(ReplyError("ORPHANED the stream is there"), self._nodes.name, keys)
+    def _identity(self, asking: "Asking", values: Sequence[bytes | None], stream: object) -> Identity | None:
+        identity = sound(values)
+        if identity is None and stream:
+            raise explain(ValueError("ORPHANED records without an identity"), self._nodes.name, asking.keys)
         return identity
 
 
-class ReplyError(Exception):
-    """What the server would have answered, had it been asked."""
+class Asking:
+    """The commands about one topic, packed once."""
+
+    __slots__ = ("identity", "keys", "length", "witnesses")
+
+    def __init__(self, keys: TopicKeys) -> None:
+        self.keys = keys
+        self.identity = pack((b"HMGET", keys.identity, *FIELDS))
+        self.witnesses = pack((b"HMGET", keys.identity, *FIELDS[:WITNESSES]))
+        self.length = pack((b"XLEN", keys.stream))
+
+    def look(self, start: bytes, count: int) -> Question:
+        """Return the question for the identity and that many entries."""
+        entries = pack((b"XRANGE", self.keys.stream, start, b"+", b"COUNT", count))
+        return Question(self.keys.stream, self.identity + entries + self.witnesses, 3)
 
 
-def _identity(keys: TopicKeys) -> bytes:
-    return pack((b"HMGET", keys.identity, *FIELDS))
-
-
-def _sound(values: "Sequence[bytes | None]") -> Identity | None:
-    try:
-        return parse(values)
-    except ValueError:
-        raise StoreUnusableError(_DAMAGED) from None
-
-
-def _follows(after: Boundary, bounds: Bounds, entries: Entries, *, own: bool) -> bool:
-    # The place before the first record that is left of a topic with holes: that record proves it.
-    if own or not entries or after.incarnation != bounds.tail.incarnation or not after.position:
-        return False
-    sequence, low = _split(entries[0][0])
-    return bounds.beginning.position < after.position == sequence - 1 and tag_of(low) == after.tag
-
-
-def _records(entries: Entries, position: int, bounds: Bounds, keys: TopicKeys) -> list[StoredRecord]:
-    """Return what follows a position without a gap."""
-    if not entries:
-        return []
-    first, last = _split(entries[0][0])[0], _split(entries[-1][0])[0]
-    _check_ours(last, bounds, keys)
-    if first != position + 1 or last != position + len(entries):
-        entries = _up_to_the_hole(entries, position, keys)
-    tags: dict[bytes, int] = {}
-    records: list[StoredRecord] = []
-    for at, (entry, fields) in enumerate(entries, position + 1):
-        low = entry.partition(b"-")[2]
-        tag = tags.get(low)
-        if tag is None:
-            tag = tags[low] = tag_of(low)
-        records.append((at, tag, fields[1]))  # type: ignore[arg-type]
-    return records
-
-
-def _up_to_the_hole(entries: Entries, position: int, keys: TopicKeys) -> Entries:
-    for at, (entry, _fields) in enumerate(entries):
-        sequence = _split(entry)[0]
-        if sequence <= position + at:
-            raise StoreUnusableError(f"entries of somebody else are among the records of this topic ({keys})")
-        if sequence > position + at + 1:
-            return entries[:at]
-    return entries
-
-
-def _fitting(records: list[StoredRecord], room: int) -> list[StoredRecord]:
-    for at, (_position, _tag, payload) in enumerate(records):
-        room -= len(payload)
-        if room < 0:
-            return records[: max(1, at)]
-    return records
-
-
-def _check_ours(sequence: int, bounds: Bounds, keys: TopicKeys) -> None:
-    if sequence > bounds.tail.position:
-        raise StoreUnusableError(f"entries of somebody else are in the stream of this topic ({keys})")
-
-
-def _split(entry: bytes) -> tuple[int, bytes]:
-    sequence, _, low = entry.partition(b"-")
-    return int(sequence), low
-
-
-def _microseconds(clock: Sequence[bytes]) -> int:
-    return int(clock[0]) * 1_000_000 + int(clock[1])
+def _restless() -> DurableStreamUnavailableError:
+    return DurableStreamUnavailableError(f"the topic changed during each of {LOOKS} looks at it")

@@ -74,7 +74,7 @@ class Writing:
         answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1), timeout)
         if isinstance(answer, list) and _unknown_script(answer[0]):
             answer = self._nodes.ask_one(Question(keys.stream, which.call_in_full(names, values), 1), timeout)
-        return self._reply(keys, answer)
+        return self._reply(which, keys, answer)
 
     def run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
         """Run a script once for each of several topics; what comes back are replies, or ``Trouble``."""
@@ -91,15 +91,15 @@ class Writing:
             ]
             for at, answer in zip(unknown, self._nodes.ask(again, timeout), strict=True):
                 answers[at] = answer
-        return [self._reply(keys, answer) for (keys, _), answer in zip(keyed, answers, strict=True)]
+        return [self._reply(which, keys, answer) for (keys, _), answer in zip(keyed, answers, strict=True)]
 
-    def _reply(self, keys: TopicKeys, answer: Answer) -> Any:  # noqa: ANN401 - a reply
+    def _reply(self, which: Script, keys: TopicKeys, answer: Answer) -> Any:  # noqa: ANN401 - a reply
         if isinstance(answer, Trouble):
             return answer
         (reply,) = answer
         if not isinstance(reply, Exception):
             return reply
-        error = explain(reply, self._nodes.name, keys)
+        error = explain(reply, self._nodes.name, keys, which.command_in(str(reply)))
         error.__cause__ = reply
         # A script that ends with an error has stored nothing, or has taken it back.
         return Trouble(error, sent=False)

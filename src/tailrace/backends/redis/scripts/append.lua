@@ -19,7 +19,7 @@ if incarnation then
   local before = tonumber(string.sub(was[2], 1, -8))
   if before and before > ms then ms = before end
 elseif call('EXISTS', stream) == 1 then
-  return redis.error_reply('ORPHANED')
+  return {err = 'ORPHANED records without an identity'}
 end
 local low = ms .. args[4]
 
@@ -42,7 +42,7 @@ elseif most > largest then
 else
   done = try('HSET', identity, 'n', ending, 'l', low, 'z', size .. '')
 end
-if type(done) == 'table' then return done end
+if type(done) == 'table' then return {err = done.err .. ' (hset)'} end
 
 local suffix = '-' .. low
 for at = first, final do
@@ -56,7 +56,7 @@ for at = first, final do
     else
       call('HDEL', identity, 'n', 'l', 'z', 'i', 'm', 'b', 'a', 'o')
     end
-    return done
+    return {err = done.err .. ' (xadd)'}
   end
 end
 

@@ -7,7 +7,7 @@ if was[2] then return 0 end
 if was[1] then
   redis.call('HSET', KEYS[1], 's', ARGV[4])
 else
-  if redis.call('EXISTS', KEYS[2]) == 1 then return redis.error_reply('ORPHANED') end
+  if redis.call('EXISTS', KEYS[2]) == 1 then return {err = 'ORPHANED records without an identity'} end
   redis.call('HSET', KEYS[1], 's', ARGV[4], 'i', ARGV[3], 'n', '0', 'l', '0', 'b', '0', 'a', '0', 'z', '0', 'm', '0', 'o', '0')
   redis.pcall('PERSIST', KEYS[1])
 end
