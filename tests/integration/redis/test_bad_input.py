@@ -141,7 +141,18 @@ def test_a_missing_or_wrong_password_is_told_on_opening(guarded: str) -> None:
 
 
 def test_a_forbidden_command_is_named(server: str, raw: "redis.Redis", prefix: str) -> None:
-    rules = ["on", ">pw", f"~{prefix}:*", f"&{prefix}:*", "+@connection", "+evalsha", "+eval", "+hmget", "+time", "+exists"]
+    rules = [
+        "on",
+        ">pw",
+        f"~{prefix}:*",
+        f"&{prefix}:*",
+        "+@connection",
+        "+evalsha",
+        "+eval",
+        "+hmget",
+        "+time",
+        "+exists",
+    ]
     raw.execute_command("ACL", "SETUSER", "half", *rules)
     url = server.replace("redis://", "redis://half:pw@") + f"/0?prefix={prefix}"
     with tailrace.connect(url) as streams:

@@ -5,19 +5,19 @@ cluster.
 """
 
 import contextlib
-import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import hiredis
 
-from tailrace.backends.redis.errors import explain
-from tailrace.backends.redis.location import Location
-from tailrace.backends.redis.wire import Wire, dial
-from tailrace.errors import DurableStreamUnavailableError
+from tailrace.backends.redis import errors
+from tailrace.backends.redis.hello import ASK_WHO, Hello, read_hello
+from tailrace.backends.redis.slots import ASK_SLOTS, primaries
+from tailrace.backends.redis.wire import Wire
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.forks import renew_in_child
 
 CONNECTIONS = 32
@@ -31,11 +31,18 @@ PIPELINED = 128
 
 
 class Question(NamedTuple):
-    """Commands about the keys of one slot, packed; ``replies`` is how many answers they get."""
+    """Commands about the keys of one slot, packed.
+
+    Attributes:
+        key: Any of them; empty if the commands are about none.
+        replies: How many answers they get.
+        channel: Where what they change is told, if they change anything.
+    """
 
     key: bytes
     commands: bytes
     replies: int
+    channel: bytes = b""
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,11 +57,25 @@ Answer: TypeAlias = list[Any] | Trouble
 
 
 class Nodes(Protocol):
-    """The servers of one store. Thread-safe."""
+    """The servers of one store. Thread-safe.
 
-    @property
-    def name(self) -> str:
-        """For messages."""
+    Attributes:
+        name: For messages.
+        era: Another number whenever other servers have taken over: a watch of before has to be opened anew.
+        sharded: Whether hints go through the node that has the topic, and only through it. Known after ``greet``.
+    """
+
+    name: str
+    era: int
+    sharded: bool
+
+    def greet(self, timeout: float) -> str:
+        """Make sure that the servers can be used; return their product and version.
+
+        Raises:
+            StoreUnusableError: They can not; the message says what to do.
+            DurableStreamUnavailableError: They are away.
+        """
         ...
 
     def ask_one(self, question: Question, timeout: float) -> Answer:
@@ -64,7 +85,8 @@ class Nodes(Protocol):
     def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
         """Send all questions, at most one round trip per node and ``PIPELINED`` of them; return an answer for each.
 
-        Nothing is ever sent twice. An error of the server is a reply. Never raises for a server that fails.
+        What may have been done is never sent again. An error of the server is a reply. Never raises for a server that
+        fails.
         """
         ...
 
@@ -82,12 +104,20 @@ class Nodes(Protocol):
 
 
 class SingleNode(Nodes):
-    """One server."""
+    """One server, or what stands behind one name.
 
-    def __init__(self, location: Location) -> None:
-        self._location = location
-        self._pid = os.getpid()
-        self._closed = False
+    Args:
+        name: For messages.
+        dial: Opens a connection within so many seconds.
+    """
+
+    era = 0
+    sharded = False
+
+    def __init__(self, name: str, dial: Callable[[float], Wire]) -> None:
+        self.name = name
+        self._dial = dial
+        self._closed = self._retired = False
         self._start()
         renew_in_child(self)
 
@@ -95,12 +125,33 @@ class SingleNode(Nodes):
         # Connections used last are on top; ``None`` stands for one that may be opened.
         self._slots: list[Wire | None] = [None] * CONNECTIONS
         self._used: set[Wire] = set()
+        self._doomed: set[Wire] = set()
         self._freed = threading.Condition(threading.Lock())
         self._waiting = 0
 
-    @property
-    def name(self) -> str:
-        return self._location.name
+    def greet(self, timeout: float) -> str:
+        hello = self.hello(timeout)
+        if hello.mode == "sentinel":
+            raise StoreUnusableError(f"{self.name} is a sentinel: connect with redis+sentinel://host:port/service")
+        if hello.mode == "cluster" and self._has_neighbours(timeout):
+            raise StoreUnusableError(f"{self.name} is one node of a cluster: connect with redis+cluster://host:port")
+        return hello.product
+
+    def hello(self, timeout: float) -> Hello:
+        """Return what the server says of itself.
+
+        Raises:
+            StoreUnusableError: It can not be used.
+            DurableStreamUnavailableError: It is away.
+        """
+        answer = self.ask_one(Question(b"", ASK_WHO, 3), timeout)
+        if isinstance(answer, Trouble):
+            raise answer.error
+        return read_hello(answer, self.name)
+
+    def _has_neighbours(self, timeout: float) -> bool:
+        answer = self.ask_one(Question(b"", ASK_SLOTS, 1), timeout)
+        return isinstance(answer, list) and isinstance(answer[0], list) and len(primaries(answer[0])) > 1
 
     def ask_one(self, question: Question, timeout: float) -> Answer:
         return self._ask((question,), time.monotonic() + timeout)[0]
@@ -118,7 +169,24 @@ class SingleNode(Nodes):
     def dial(self, timeout: float) -> Wire:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
-        return dial(self._location, timeout)
+        return self._dial(timeout)
+
+    def renew(self) -> None:
+        """Use none of the present connections for another question; those in use are still read to their end."""
+        self._doomed = set(self._used)
+        drained: list[Wire | None] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                drained.append(self._slots.pop())
+        for wire in drained:
+            if wire is not None:
+                wire.close()
+            self._put_slot(None)
+
+    def retire(self) -> None:
+        """Keep no connection any more; conversations that run are still ended."""
+        self._retired = True
+        self.renew()
 
     def close(self) -> None:
         self._closed = True
@@ -140,7 +208,7 @@ class SingleNode(Nodes):
         answers: list[Answer] = []
         sent = False
         try:
-            wire = self._take(deadline)
+            wire = self.take(deadline)
         except DurableStreamUnavailableError as exc:
             return [Trouble(exc, sent=False)] * len(questions)
         whole = False
@@ -154,14 +222,19 @@ class SingleNode(Nodes):
                 answers.append(wire.receive(question.replies, deadline))  # noqa: PERF401
             whole = True
         except (OSError, hiredis.ProtocolError) as exc:
-            trouble = Trouble(self._explain(exc), sent)
+            trouble = Trouble(self.explain(exc), sent)
             answers += [trouble] * (len(questions) - len(answers))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
-            self._give_back(wire, keep=whole)
+            self.give_back(wire, keep=whole)
         return answers
 
-    def _take(self, deadline: float) -> Wire:
+    def take(self, deadline: float) -> Wire:
+        """Return a connection for one conversation, which must be given back.
+
+        Raises:
+            DurableStreamUnavailableError: There is none to be had in time.
+        """
         slot = self._take_slot(deadline)
         if slot is not None:
             if not slot.stale():
@@ -169,13 +242,13 @@ class SingleNode(Nodes):
                 return slot
             slot.close()
         try:
-            wire = dial(self._location, max(0.001, deadline - time.monotonic()))
+            wire = self._dial(max(0.001, deadline - time.monotonic()))
         except BaseException:
             self._put_slot(None)
             raise
         self._used.add(wire)
         if self._closed:
-            self._give_back(wire, keep=False)
+            self.give_back(wire, keep=False)
             raise DurableStreamUnavailableError("the store is closed")
         return wire
 
@@ -201,9 +274,13 @@ class SingleNode(Nodes):
             finally:
                 self._waiting -= 1
 
-    def _give_back(self, wire: Wire, *, keep: bool) -> None:
+    def give_back(self, wire: Wire, *, keep: bool) -> None:
+        """Let others have it, if the conversation on it is at an end."""
         self._used.discard(wire)
-        if keep and not self._closed:
+        if self._doomed and wire in self._doomed:
+            self._doomed.discard(wire)
+            keep = False
+        if keep and not (self._closed or self._retired):
             self._put_slot(wire)
         else:
             wire.close()
@@ -222,9 +299,10 @@ class SingleNode(Nodes):
             with self._freed:
                 self._freed.notify()
 
-    def _explain(self, exc: Exception) -> DurableStreamUnavailableError:
+    def explain(self, exc: Exception) -> DurableStreamUnavailableError:
+        """Return our error for one that a connection raised."""
         if self._closed:
             return DurableStreamUnavailableError("the store is closed")
-        error = explain(exc, self.name)
+        error = errors.explain(exc, self.name)
         error.__cause__ = exc
         return error
