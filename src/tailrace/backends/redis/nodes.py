@@ -4,9 +4,6 @@
 cluster.
 """
 
-import contextlib
-import os
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +11,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import hiredis
 
+from tailrace.backends.redis.connections import Connections
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.location import Location
 from tailrace.backends.redis.wire import Wire, dial
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
-
-CONNECTIONS = 32
-"""Open at once, at most, but for the watch's own; whoever needs another waits."""
-
-KEPT = 8
-"""Of these, kept open while nobody uses them."""
 
 PIPELINED = 128
 """Questions sent before their answers are read: the server holds what it has answered and nobody has read yet."""
@@ -86,17 +78,9 @@ class SingleNode(Nodes):
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._pid = os.getpid()
         self._closed = False
-        self._start()
+        self._connections = Connections(location)
         renew_in_child(self)
-
-    def _start(self) -> None:
-        # Connections used last are on top; ``None`` stands for one that may be opened.
-        self._slots: list[Wire | None] = [None] * CONNECTIONS
-        self._used: set[Wire] = set()
-        self._freed = threading.Condition(threading.Lock())
-        self._waiting = 0
 
     @property
     def name(self) -> str:
@@ -122,25 +106,17 @@ class SingleNode(Nodes):
 
     def close(self) -> None:
         self._closed = True
-        for wire in (*self._slots, *self._used):
-            if wire is not None:
-                wire.close()
-        self._slots = [None] * CONNECTIONS
-        with self._freed:
-            self._freed.notify_all()
+        self._connections.close()
 
     def after_fork(self) -> None:
-        """Let go of what is the parent's, and begin with connections of our own."""
-        for wire in (*self._slots, *self._used):
-            if wire is not None:
-                wire.disown()
-        self._start()
+        """Begin with connections of our own."""
+        self._connections.forget()
 
     def _ask(self, questions: Sequence[Question], deadline: float) -> list[Answer]:
         answers: list[Answer] = []
         sent = False
         try:
-            wire = self._take(deadline)
+            wire = self._connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             return [Trouble(exc, sent=False)] * len(questions)
         whole = False
@@ -158,69 +134,8 @@ class SingleNode(Nodes):
             answers += [trouble] * (len(questions) - len(answers))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
-            self._give_back(wire, keep=whole)
+            self._connections.give_back(wire, keep=whole)
         return answers
-
-    def _take(self, deadline: float) -> Wire:
-        slot = self._take_slot(deadline)
-        if slot is not None:
-            if not slot.stale():
-                self._used.add(slot)
-                return slot
-            slot.close()
-        try:
-            wire = dial(self._location, max(0.001, deadline - time.monotonic()))
-        except BaseException:
-            self._put_slot(None)
-            raise
-        self._used.add(wire)
-        if self._closed:
-            self._give_back(wire, keep=False)
-            raise DurableStreamUnavailableError("the store is closed")
-        return wire
-
-    def _take_slot(self, deadline: float) -> Wire | None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
-        try:
-            return self._slots.pop()
-        except IndexError:
-            pass
-        with self._freed:
-            self._waiting += 1
-            try:
-                # Counted first, looked afterwards: whoever frees one either sees us, or we see it.
-                while True:
-                    if self._closed:
-                        raise DurableStreamUnavailableError("the store is closed")
-                    if self._slots:
-                        with contextlib.suppress(IndexError):
-                            return self._slots.pop()
-                    if not self._freed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
-                        raise DurableStreamUnavailableError(f"all {CONNECTIONS} connections to {self.name} are in use")
-            finally:
-                self._waiting -= 1
-
-    def _give_back(self, wire: Wire, *, keep: bool) -> None:
-        self._used.discard(wire)
-        if keep and not self._closed:
-            self._put_slot(wire)
-        else:
-            wire.close()
-            self._put_slot(None)
-
-    def _put_slot(self, wire: Wire | None) -> None:
-        slots = self._slots
-        if wire is None:
-            slots.insert(0, None)
-        elif len(slots) >= KEPT and slots[-KEPT] is not None:
-            wire.close()
-            slots.insert(0, None)
-        else:
-            slots.append(wire)
-        if self._waiting:
-            with self._freed:
-                self._freed.notify()
 
     def _explain(self, exc: Exception) -> DurableStreamUnavailableError:
         if self._closed:

@@ -8,7 +8,6 @@ timeouts.
 import contextlib
 import os
 import select
-import threading
 import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import hiredis
 from typing_extensions import override
 
+from tailrace import native
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.nodes import Nodes
@@ -40,7 +40,7 @@ class RedisWatch(Watch):
         self._patience = patience
         self._topics: dict[bytes, str] = {}
         self._moved: set[str] = set()
-        self._state = threading.Lock()
+        self._state = native.lock()
         self._waiting = self._closed = False
         self._wire: Wire = nodes.dial(patience)
         self._heard = time.monotonic()
@@ -109,7 +109,7 @@ class RedisWatch(Watch):
 
     def disown(self) -> None:
         """In a child: close the descriptors and nothing else; what arrives there is the parent's."""
-        self._state = threading.Lock()
+        self._state = native.lock()
         if self._wake >= 0:
             self._closed = True
             self._wire.disown()
