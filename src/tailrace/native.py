@@ -77,6 +77,14 @@ def poll() -> "select.poll":
     return made
 
 
+def socket(fd: int) -> Any:  # noqa: ANN401 - a socket that belongs to no hub
+    """Return a socket on a descriptor, which it owns. For calls that do not wait."""
+    import socket as module
+
+    monkey = _monkey()
+    return (module.socket if monkey is None else monkey.get_original("socket", "socket"))(fileno=fd)
+
+
 def start_thread(target: Callable[[], None], name: str) -> None:
     """Start a native thread that does not keep the process alive."""
     if patched():

@@ -5,10 +5,10 @@ known, and are redirected if need be.
 """
 
 import random
-import threading
 import time
 from collections.abc import Iterator, Sequence
 
+from tailrace import native
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.location import Location
 from tailrace.backends.redis.nodes import Question, SingleNode, Trouble
@@ -50,8 +50,9 @@ class Atlas:
 
     def after_fork(self) -> None:
         """Let no lock be held. Nodes see to themselves."""
-        self._looking = threading.Lock()
-        self._making = threading.Lock()
+        # Nobody ever waits for the first one, and nobody does I/O with the second.
+        self._looking = native.lock()
+        self._making = native.lock()
 
     def owner(self, slot: int) -> Address | None:
         """Return who serves a slot, as far as is known."""
@@ -123,8 +124,7 @@ class Atlas:
             StoreUnusableError: This is no cluster, or it does not want us.
             DurableStreamUnavailableError: No node answered.
         """
-        with self._looking:
-            self._look(deadline)
+        self._look(deadline)
 
     def close(self) -> None:
         """Close all connections. Idempotent, never raises."""
@@ -175,7 +175,7 @@ class Atlas:
         self._primaries = tuple(sorted({owner for owner in self._owners if owner is not None}))
         for address in set(self._nodes).difference(self._primaries, self._seeds):
             # Conversations on its connections are still ended; no new one begins.
-            self._nodes.pop(address).retire()
+            self._nodes.pop(address).connections.retire()
 
     def _places(self) -> Iterator[Address]:
         # Not always the same one first: it may be cut off from the others without knowing.

@@ -30,7 +30,7 @@ class Exchange:
     def begin(self, deadline: float) -> None:
         """Send the questions. Blocks while a connection is made, or the node takes nothing in."""
         try:
-            self._wire = self.node.take(deadline)
+            self._wire = self.node.connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             self._fail(exc, sent=False)
             return
@@ -61,18 +61,18 @@ class Exchange:
             self._end(exc)
         else:
             self._wire = None
-            self.node.give_back(wire, keep=True)
+            self.node.connections.give_back(wire, keep=True)
 
     def abandon(self) -> None:
         """Read no more. Idempotent."""
         wire, self._wire = self._wire, None
         if wire is not None:
-            self.node.give_back(wire, keep=False)
+            self.node.connections.give_back(wire, keep=False)
 
     def _end(self, exc: Exception) -> None:
         self.abandon()
         # Its other connections lead to the same silence, or to a server that is no longer the one it was.
-        self.node.renew()
+        self.node.connections.renew()
         self._fail(self.node.explain(exc), sent=True)
 
     def _fail(self, error: DurableStreamUnavailableError, *, sent: bool) -> None:

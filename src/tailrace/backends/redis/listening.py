@@ -6,12 +6,12 @@ Nothing here depends on the driver's timeouts. Used by one thread, except for ``
 import contextlib
 import os
 import select
-import threading
 from collections.abc import Iterator
 
 import hiredis
 from typing_extensions import override
 
+from tailrace import native
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
@@ -28,7 +28,7 @@ class Listening(Watch):
     def __init__(self, name: str) -> None:
         self._name = name
         self._wires: dict[int, Wire] = {}
-        self._state = threading.Lock()
+        self._state = native.lock()
         self._waiting = self._closed = False
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._woken, False)
@@ -55,7 +55,7 @@ class Listening(Watch):
 
     def disown(self) -> None:
         """In a child: close the descriptors and nothing else; what arrives there is the parent's."""
-        self._state = threading.Lock()
+        self._state = native.lock()
         if self._wake >= 0:
             self._closed = True
             for wire in self._wires.values():

@@ -4,8 +4,6 @@
 cluster.
 """
 
-import contextlib
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,17 +12,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import hiredis
 
 from tailrace.backends.redis import errors
+from tailrace.backends.redis.connections import Connections
 from tailrace.backends.redis.hello import ASK_WHO, Hello, read_hello
 from tailrace.backends.redis.slots import ASK_SLOTS, primaries
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.forks import renew_in_child
-
-CONNECTIONS = 32
-"""Open at once, at most, but for the watch's own; whoever needs another waits."""
-
-KEPT = 8
-"""Of these, kept open while nobody uses them."""
 
 PIPELINED = 128
 """Questions sent before their answers are read: the server holds what it has answered and nobody has read yet."""
@@ -117,17 +110,9 @@ class SingleNode(Nodes):
     def __init__(self, name: str, dial: Callable[[float], Wire]) -> None:
         self.name = name
         self._dial = dial
-        self._closed = self._retired = False
-        self._start()
+        self._closed = False
+        self.connections = Connections(dial)
         renew_in_child(self)
-
-    def _start(self) -> None:
-        # Connections used last are on top; ``None`` stands for one that may be opened.
-        self._slots: list[Wire | None] = [None] * CONNECTIONS
-        self._used: set[Wire] = set()
-        self._doomed: set[Wire] = set()
-        self._freed = threading.Condition(threading.Lock())
-        self._waiting = 0
 
     def greet(self, timeout: float) -> str:
         hello = self.hello(timeout)
@@ -171,44 +156,19 @@ class SingleNode(Nodes):
             raise DurableStreamUnavailableError("the store is closed")
         return self._dial(timeout)
 
-    def renew(self) -> None:
-        """Use none of the present connections for another question; those in use are still read to their end."""
-        self._doomed = set(self._used)
-        drained: list[Wire | None] = []
-        with contextlib.suppress(IndexError):
-            while True:
-                drained.append(self._slots.pop())
-        for wire in drained:
-            if wire is not None:
-                wire.close()
-            self._put_slot(None)
-
-    def retire(self) -> None:
-        """Keep no connection any more; conversations that run are still ended."""
-        self._retired = True
-        self.renew()
-
     def close(self) -> None:
         self._closed = True
-        for wire in (*self._slots, *self._used):
-            if wire is not None:
-                wire.close()
-        self._slots = [None] * CONNECTIONS
-        with self._freed:
-            self._freed.notify_all()
+        self.connections.close()
 
     def after_fork(self) -> None:
-        """Let go of what is the parent's, and begin with connections of our own."""
-        for wire in (*self._slots, *self._used):
-            if wire is not None:
-                wire.disown()
-        self._start()
+        """Begin with connections of our own."""
+        self.connections.forget()
 
     def _ask(self, questions: Sequence[Question], deadline: float) -> list[Answer]:
         answers: list[Answer] = []
         sent = False
         try:
-            wire = self.take(deadline)
+            wire = self.connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             return [Trouble(exc, sent=False)] * len(questions)
         whole = False
@@ -226,78 +186,8 @@ class SingleNode(Nodes):
             answers += [trouble] * (len(questions) - len(answers))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
-            self.give_back(wire, keep=whole)
+            self.connections.give_back(wire, keep=whole)
         return answers
-
-    def take(self, deadline: float) -> Wire:
-        """Return a connection for one conversation, which must be given back.
-
-        Raises:
-            DurableStreamUnavailableError: There is none to be had in time.
-        """
-        slot = self._take_slot(deadline)
-        if slot is not None:
-            if not slot.stale():
-                self._used.add(slot)
-                return slot
-            slot.close()
-        try:
-            wire = self._dial(max(0.001, deadline - time.monotonic()))
-        except BaseException:
-            self._put_slot(None)
-            raise
-        self._used.add(wire)
-        if self._closed:
-            self.give_back(wire, keep=False)
-            raise DurableStreamUnavailableError("the store is closed")
-        return wire
-
-    def _take_slot(self, deadline: float) -> Wire | None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
-        try:
-            return self._slots.pop()
-        except IndexError:
-            pass
-        with self._freed:
-            self._waiting += 1
-            try:
-                # Counted first, looked afterwards: whoever frees one either sees us, or we see it.
-                while True:
-                    if self._closed:
-                        raise DurableStreamUnavailableError("the store is closed")
-                    if self._slots:
-                        with contextlib.suppress(IndexError):
-                            return self._slots.pop()
-                    if not self._freed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
-                        raise DurableStreamUnavailableError(f"all {CONNECTIONS} connections to {self.name} are in use")
-            finally:
-                self._waiting -= 1
-
-    def give_back(self, wire: Wire, *, keep: bool) -> None:
-        """Let others have it, if the conversation on it is at an end."""
-        self._used.discard(wire)
-        if self._doomed and wire in self._doomed:
-            self._doomed.discard(wire)
-            keep = False
-        if keep and not (self._closed or self._retired):
-            self._put_slot(wire)
-        else:
-            wire.close()
-            self._put_slot(None)
-
-    def _put_slot(self, wire: Wire | None) -> None:
-        slots = self._slots
-        if wire is None:
-            slots.insert(0, None)
-        elif len(slots) >= KEPT and slots[-KEPT] is not None:
-            wire.close()
-            slots.insert(0, None)
-        else:
-            slots.append(wire)
-        if self._waiting:
-            with self._freed:
-                self._freed.notify()
 
     def explain(self, exc: Exception) -> DurableStreamUnavailableError:
         """Return our error for one that a connection raised."""

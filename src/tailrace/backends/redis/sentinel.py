@@ -50,7 +50,7 @@ class Primary(Nodes):
         answers = self._node.ask(questions, timeout)
         if not any(_doubtful(answer) for answer in answers):
             return answers
-        self._node.renew()
+        self._node.connections.renew()
         # A replica did not do it, so it may be asked for once more, from whoever is the primary now.
         again = [at for at, answer in enumerate(answers) if _answered_by_replica(answer)]
         if again:
@@ -117,7 +117,7 @@ class Primary(Nodes):
             if not first:
                 self.era += 1
                 # Whatever is connected to the former one is asked nothing more.
-                self._node.renew()
+                self._node.connections.renew()
         return reach
 
     def _is_primary(self, wire: Wire, deadline: float) -> bool:

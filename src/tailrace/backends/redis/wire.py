@@ -4,8 +4,10 @@ Below the driver's own reading, because its callbacks and dictionaries cost more
 thread at a time.
 """
 
+import contextlib
 import os
 import select
+import socket
 import time
 from typing import Any
 
@@ -71,8 +73,16 @@ class Wire:
         return messages
 
     def close(self) -> None:
-        """Hang up. Idempotent, never raises; from any thread: whoever waits here is told."""
+        """Close it. Idempotent, never raises."""
         self._connection.disconnect()
+
+    def hang_up(self) -> None:
+        """End the conversation, from any thread: whoever waits here is told, and closes it. Never raises."""
+        # Through a descriptor of its own: among greenlets the socket may belong to the hub of another thread.
+        with contextlib.suppress(OSError):
+            fd = os.dup(self._sock.fileno())
+            with contextlib.closing(native.socket(fd)) as raw:
+                raw.shutdown(socket.SHUT_RDWR)
 
     def disown(self) -> None:
         """In a child: let go of the descriptor, without a word on the connection, which is the parent's."""

@@ -111,7 +111,9 @@ class Writing:
         noise = int.from_bytes(os.urandom(12))
         low, incarnation = noise % 10**RANDOM_DIGITS, (noise >> 32) & (2**63 - 1) or 1
         channel = self._keys.of(topic).channel
-        return (channel, self.publish, b"%d" % incarnation, b"%07d" % low, *self._limits, *payloads)
+        sizes = [len(payload) for payload in payloads]
+        told = (b"%d" % incarnation, b"%07d" % low, b"%d" % sum(sizes), b"%d" % max(sizes))
+        return (channel, self.publish, *told, *self._limits, *payloads)
 
     def _outcomes(self, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
         if isinstance(reply, Trouble):

@@ -1,6 +1,7 @@
 -- Appends records to one topic, creating it if need be.
 -- KEYS: identity, stream
--- ARGV: channel, PUBLISH or SPUBLISH, proposed incarnation, seven random digits, how many limits follow (0 or 6),
+-- ARGV: channel, PUBLISH or SPUBLISH, proposed incarnation, seven random digits, bytes of all payloads, of the largest,
+--       how many limits follow (0 or 6),
 --       [max_records, when passed; max_bytes, when passed; max_age in ms, when passed], payloads...
 -- Returns "incarnation last-sequence low why-the-hint-failed", or 0 for a sealed topic. An error: nothing was stored.
 -- Numbers stay below 10^14: up to there Lua writes them without an exponent.
@@ -12,35 +13,30 @@ if was[6] then return 0 end
 
 local clock = call('TIME')
 local now = clock[1] * 1000 + (clock[2] - clock[2] % 1000) / 1000 - 1500000000000
-local ms, incarnation, last, size, largest = now, was[4], 0, 0, 0
+local ms, last, size, largest = now, 0, 0, -1
+local incarnation = was[4]
 if incarnation then
   last, size, largest = was[1] + 0, was[3] + 0, was[5] + 0
   -- Never before the last commit, or ages would not grow with positions.
-  local before = tonumber(string.sub(was[2], 1, -8))
-  if before and before > ms then ms = before end
+  if was[2] + 0 > (ms + 1) * 10000000 then ms = string.sub(was[2], 1, -8) end
 elseif call('EXISTS', stream) == 1 then
   return {err = 'ORPHANED records without an identity'}
 end
 local low = ms .. args[4]
+size = size + args[5]
 
-local first, final, most = 6 + args[5], #args, largest
-for at = first, final do
-  local length = #args[at]
-  size = size + length
-  if length > most then most = length end
-end
+local first, final = 8 + args[7], #args
 local before = last - first + 1
 local ending = before + final .. ''
 -- First, because it is what a server that is full, or a replica, or a list of rights refuses.
 local done
 if not incarnation then
   incarnation = args[3]
-  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size .. '', 'i', incarnation, 'm', most .. '',
-    'b', '0', 'a', '0', 'o', ms .. '')
-elseif most > largest then
-  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size .. '', 'm', most .. '')
+  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size, 'i', incarnation, 'm', args[6], 'b', '0', 'a', '0', 'o', ms)
+elseif args[6] + 0 > largest then
+  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size, 'm', args[6])
 else
-  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size .. '')
+  done = try('HSET', identity, 'n', ending, 'l', low, 'z', size)
 end
 if type(done) == 'table' then return {err = done.err .. ' (hset)'} end
 
@@ -65,4 +61,4 @@ if not was[4] then try('PERSIST', identity) end
 local answer = incarnation .. ' ' .. ending .. ' ' .. low
 done = try(args[2], args[1], '')
 if type(done) == 'table' then answer = answer .. ' ' .. done.err end
-if first == 6 then return answer end
+if first == 8 then return answer end
