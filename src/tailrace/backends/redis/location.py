@@ -93,7 +93,7 @@ def from_client(client: object) -> Location:
     """
     pool = getattr(client, "connection_pool", None)
     if not isinstance(client, redis.Redis) or not isinstance(pool, redis.ConnectionPool):
-        raise InvalidArgumentError(f"a redis.Redis or RedisCluster client is needed, not {type(client).__name__}")
+        raise InvalidArgumentError(f"a redis.Redis client is needed, or a RedisCluster, not {type(client).__name__}")
     return from_pool(pool)
 
 
