@@ -18,8 +18,8 @@ from tailrace.testing.servers.redis.resharding import begin_move, end_move, move
 
 OpenStore = Callable[..., RedisStore]
 
-# Hints that are lost are made up for so late that a test which needs it fails; a store that is well is looked at anyway,
-# but less often than within these seconds.
+# Hints that are lost are made up for so late that a test which needs it fails: also a store that is well is looked at
+# now and then, but less often.
 NO_FALLBACK = EngineOptions(poll_healthy=60.0, poll_unsure=60.0)
 HINTED = 5.0
 
