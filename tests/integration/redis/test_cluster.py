@@ -255,6 +255,27 @@ def test_listings_trims_and_sweeps_reach_every_node(cluster: RedisCluster, open_
     assert before.topics() == []
 
 
+def test_a_node_that_is_away_does_not_keep_the_others_from_being_swept(
+    cluster: RedisCluster, open_store: OpenStore, prefix: str
+) -> None:
+    topics = one_on_each(cluster, prefix)
+    store = open_store(retention=Retention(max_records=3))
+    before = open_store()
+    for topic in topics.values():
+        append(before, topic, *numbered(10))
+    for victim in cluster.nodes:
+        victim.kill()
+        report = store.sweep(spi.SweepBudget())
+        assert not report.done
+        assert report.topics == 2
+        victim.start()
+        cluster.wait_until_whole()
+        # A listing that lacks some of them would be taken for the truth.
+        until(lambda: len(before.topics()) == 3)
+    assert {info.records for info in before.topics()} == {3}
+    assert store.sweep(spi.SweepBudget()).done
+
+
 def test_one_node_of_a_cluster_is_not_taken_for_a_server(cluster: RedisCluster) -> None:
     with pytest.raises(StoreUnusableError, match=r"connect with redis\+cluster://"):
         spi.open_store(parse_url(cluster.nodes[0].url), StoreOptions())
