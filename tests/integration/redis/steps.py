@@ -1,12 +1,9 @@
 """What tests of this folder do to a store, in a word each."""
 
-import re
 from collections.abc import Sequence
 
 from tailrace import spi
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.testing.servers.redis import RedisServer
-from tailrace.testing.servers.waiting import until
 
 
 def append(store: spi.Backend, topic: str, *payloads: bytes) -> spi.Boundary:
@@ -45,19 +42,6 @@ def bounds(store: spi.Backend, topic: str) -> spi.Bounds:
 def numbered(count: int, start: int = 0) -> Sequence[bytes]:
     """Return payloads that tell themselves apart."""
     return [b"%d" % number for number in range(start, start + count)]
-
-
-def replicated(master: RedisServer) -> None:
-    """Block until the replicas have everything that anybody has written so far."""
-    # Not by WAIT, which is about the writes of its own connection.
-    written = int(master.info("replication")["master_repl_offset"])
-
-    def confirmed() -> bool:
-        rows = [value for name, value in master.info("replication").items() if re.fullmatch(r"slave\d+", name)]
-        offsets = [int(row.partition("offset=")[2].partition(",")[0]) for row in rows]
-        return bool(offsets) and min(offsets) >= written
-
-    until(confirmed, f"the replicas have what {master!r} has")
 
 
 def history(store: spi.Backend, topic: str) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.redis.crowd import Crowd, Reader, until
-from tests.integration.redis.steps import append, history, numbered, replicated
+from tests.integration.redis.steps import append, history, numbered
 from tests.redis_several import master_client
 
 from tailrace import CursorUnavailableError, StreamClient, spi
@@ -16,7 +16,7 @@ from tailrace.backends.redis import RedisStore
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, StoreUnusableError
 from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.testing.servers.redis import RedisSentinel, RedisServer, hold, release
-from tailrace.testing.servers.redis.replicas import wait_until_heard
+from tailrace.testing.servers.redis.replicas import wait_until_heard, wait_until_replicated
 
 OpenStore = Callable[..., RedisStore]
 Swapped = tuple[Callable[..., None], RedisSentinel]
@@ -98,7 +98,7 @@ def test_a_lagging_replica_that_takes_over_is_another_history(
     topic = streams.topic("t")
     topic.append_many(numbered(5))
     early = topic.checkpoint()
-    replicated(former)
+    wait_until_replicated(former)
     hold(replica, former)
     topic.append_many(numbered(5, 5))
     late = topic.checkpoint()
@@ -125,7 +125,7 @@ def test_appends_during_the_gap_are_refused_and_never_of_unknown_outcome(
 ) -> None:
     append(store, "t", b"before")
     former = calm.master
-    replicated(former)
+    wait_until_replicated(former)
     former.kill()
 
     outcomes = store.append([spi.Entry("t", [b"meanwhile"])], 0.5)
@@ -143,7 +143,7 @@ def swapped() -> Iterator[Swapped]:
 
         def swap(*, demoted: bool) -> None:
             former, (replica,) = sentinel.master, sentinel.replicas
-            replicated(former)
+            wait_until_replicated(former)
             (node,) = sentinel.sentinels
             node.call("SENTINEL", "REMOVE", sentinel.name)
             replica.call("REPLICAOF", "NO", "ONE")
@@ -194,7 +194,7 @@ def test_a_primary_that_hangs_is_left_when_another_one_is_named(calm: RedisSenti
     ):
         topic = streams.topic("t")
         topic.append(b"before")
-        replicated(former)
+        wait_until_replicated(former)
         reader = Reader(others.topic("t"))
         until(lambda: reader.found == [b"before"])
         former.freeze()
@@ -235,7 +235,7 @@ def test_a_client_that_sentinel_made_finds_the_primary_again(calm: RedisSentinel
     client = master_client(calm, password="p/w", protocol=3)
     store = RedisStore(client, prefix=f"t-{secrets.token_hex(4)}")
     append(store, "t", b"before")
-    replicated(calm.master)
+    wait_until_replicated(calm.master)
     calm.kill_master()
     append(store, "t", b"after")
     assert history(store, "t") == [b"before", b"after"]
