@@ -160,7 +160,8 @@ def test_a_primary_that_was_replaced_behind_our_back_is_left(
     swapped: Swapped, demoted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swap, sentinel = swapped
-    monkeypatch.setattr("tailrace.backends.redis.sentinel.EVERY", 0.2)
+    # The one that was demoted tells by its refusal; of the other one only the sentinel knows, so it is asked often.
+    monkeypatch.setattr("tailrace.backends.redis.sentinel.EVERY", 60.0 if demoted else 0.2)
     store = spi.open_store(parse_url(sentinel.url), StoreOptions())
     with StreamClient(store, options=EngineOptions(poll_healthy=60.0)) as streams:
         topic = streams.topic("t")
@@ -169,7 +170,7 @@ def test_a_primary_that_was_replaced_behind_our_back_is_left(
         former = sentinel.master
         swap(demoted=demoted)
         if demoted:
-            # A replica refuses, which is no outcome that a caller has to hear of.
+            # Which is no outcome that a caller has to hear of.
             topic.append(b"after")
         else:
             # It looks well, and only the sentinel knows better. The last one of these is stored by the new primary.
@@ -183,6 +184,17 @@ def test_a_primary_that_was_replaced_behind_our_back_is_left(
         reader.abandon()
         # It was told, if it had read of what the former one went on to store.
         assert reader.found == final or reader.lost is not None
+
+
+def test_a_replica_that_a_sentinel_names_is_not_believed_to_be_the_primary(swapped: Swapped) -> None:
+    _, sentinel = swapped
+    (node,), (replica,) = sentinel.sentinels, sentinel.replicas
+    node.call("SENTINEL", "REMOVE", sentinel.name)
+    node.call("SENTINEL", "MONITOR", sentinel.name, *replica.address, 1)
+    with pytest.raises(DurableStreamUnavailableError, match="is being replaced"):
+        spi.open_store(parse_url(sentinel.url), StoreOptions())
+    replica.call("REPLICAOF", "NO", "ONE")
+    spi.open_store(parse_url(sentinel.url), StoreOptions()).close()
 
 
 @pytest.mark.long
