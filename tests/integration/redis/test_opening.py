@@ -59,7 +59,7 @@ def test_no_password_is_shown(url: str) -> None:
 
 def test_the_product_is_named_without_a_right_to_ask(server: str, raw: "redis.Redis", open_store: OpenStore) -> None:
     assert open_store().capabilities.store.startswith(("Redis ", "Valkey "))
-    raw.execute_command("ACL", "SETUSER", "bare", "on", ">pw", "~*", "&*", "+@connection")
+    raw.execute_command("ACL", "SETUSER", "bare", "on", ">pw", "~*", "&*", "+@connection", "-hello")
     client = redis.Redis.from_url(server, username="bare", password="pw", protocol=2)
     assert open_store(client).capabilities.store == "Redis"
     client.close()
