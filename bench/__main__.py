@@ -8,7 +8,17 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench import scale_asyncio, scale_gevent, sqlite_append, sqlite_read, sqlite_share, sqlite_wake
+from bench import (
+    redis_append,
+    redis_read,
+    redis_wake,
+    scale_asyncio,
+    scale_gevent,
+    sqlite_append,
+    sqlite_read,
+    sqlite_share,
+    sqlite_wake,
+)
 from bench.pairs import Result
 
 BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
@@ -16,6 +26,9 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "sqlite-catch-up": sqlite_read.run,
     "sqlite-wake": sqlite_wake.run,
     "sqlite-share": sqlite_share.run,
+    "redis-append": redis_append.run,
+    "redis-catch-up": redis_read.run,
+    "redis-wake": redis_wake.run,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }

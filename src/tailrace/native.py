@@ -7,6 +7,7 @@ while holding one of them. gevent is never imported from here; it is asked for o
 """
 
 import _thread
+import select
 import sys
 import threading
 import time
@@ -67,6 +68,21 @@ def sleep(seconds: float) -> None:
     """Block the native thread, with whatever greenlets it has."""
     monkey = _monkey()
     (time.sleep if monkey is None else monkey.get_original("time", "sleep"))(seconds)
+
+
+def poll() -> "select.poll":
+    """Return what asks the kernel about descriptors. For questions that do not wait: a greenlet would keep the rest."""
+    monkey = _monkey()
+    made: select.poll = (select.poll if monkey is None else monkey.get_original("select", "poll"))()
+    return made
+
+
+def socket(fd: int) -> Any:  # noqa: ANN401 - a socket that belongs to no hub
+    """Return a socket on a descriptor, which it owns. For calls that do not wait."""
+    import socket as module
+
+    monkey = _monkey()
+    return (module.socket if monkey is None else monkey.get_original("socket", "socket"))(fileno=fd)
 
 
 def start_thread(target: Callable[[], None], name: str) -> None:

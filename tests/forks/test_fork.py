@@ -1,24 +1,47 @@
 """After a fork the child has its own connections and its own pump, and the parent goes on as if nothing had been."""
 
 import multiprocessing
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.forks.children import child, ended_well, payloads, until_closed, use
+from tests.redis_server import redis_server
 
 import tailrace
 from tailrace import CLOSED, DurableStreamUnavailableError, StreamClient
+from tailrace.testing.servers.redis import RedisCluster
 
 # Python 3.12 and later warn of every fork with threads; that is what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A Redis server."""
+    with redis_server() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A Redis Cluster."""
+    with RedisCluster() as nodes:
+        yield nodes.url
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", pytest.param("redis-cluster", marks=pytest.mark.long)])
 def streams(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StreamClient]:
     """A client of each store."""
-    with tailrace.connect("memory://" if request.param == "memory" else url(tmp_path)) as client:
+    if request.param == "redis":
+        address = f"{request.getfixturevalue('server')}/0?prefix=fork-{secrets.token_hex(4)}"
+    elif request.param == "redis-cluster":
+        address = f"{request.getfixturevalue('cluster')}?prefix=fork-{secrets.token_hex(4)}"
+    else:
+        address = "memory://" if request.param == "memory" else url(tmp_path)
+    with tailrace.connect(address) as client:
         yield client
 
 

@@ -31,8 +31,8 @@ class Naming:
 def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""
     if when == "before":
-        for name in ("tailrace", "tailrace.aio", "tailrace.backends.memory", "tailrace.backends.sqlite"):
-            importlib.import_module(name)
+        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis"):
+            importlib.import_module(f"tailrace{name}")
     from gevent import monkey
 
     monkey.patch_all()

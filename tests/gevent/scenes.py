@@ -1,6 +1,7 @@
 """What only goes wrong among greenlets. Run by patched.py, in a process that is patched."""
 
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import gevent
 import pytest
 from gevent import monkey
 from tests.gevent.ticker import ticking
+from tests.redis_server import redis_server
 
 import tailrace
 from tailrace import CLOSED, DurableStreamRecord, DurableStreamUnavailableError, StreamClient, Subscription
@@ -21,10 +23,21 @@ MOST = 0.2
 PATIENCE = 20.0
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A Redis server."""
+    with redis_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 def streams(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StreamClient]:
     """A client of each store."""
-    with tailrace.connect("memory://" if request.param == "memory" else url(tmp_path)) as client:
+    if request.param == "redis":
+        address = f"{request.getfixturevalue('server')}/0?prefix=greenlets-{secrets.token_hex(4)}"
+    else:
+        address = "memory://" if request.param == "memory" else url(tmp_path)
+    with tailrace.connect(address) as client:
         yield client
 
 

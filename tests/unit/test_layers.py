@@ -38,6 +38,7 @@ ARROWS = {
     "backends": "",
     "backends.memory": _STORE,
     "backends.sqlite": _STORE,
+    "backends.redis": _STORE,
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
@@ -57,6 +58,7 @@ OWNERS = {
     # Of the standard library, so others may have it: the kit copies databases, `doctor` prints the version.
     "sqlite3": ("backends.sqlite", "testing", "cli"),
     "redis": ("backends.redis",),
+    "hiredis": ("backends.redis",),
     "psycopg": ("backends.postgres",),
     "psycopg_pool": ("backends.postgres",),
     "pymysql": ("backends.mysql",),

@@ -1,0 +1,151 @@
+"""The Redis store: what the engine calls.
+
+Reading: ``reading.py``. Changing: ``writing.py`` and ``scripts/``. Being told: ``watch.py``, ``sharded.py``. Which
+servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operations: ``maintenance.py`` and ``sweep.py``.
+"""
+
+import weakref
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from tailrace.backends.redis.cluster import Cluster
+from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
+from tailrace.backends.redis.listening import Listening
+from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
+from tailrace.backends.redis.opening import nodes_of, places_of
+from tailrace.backends.redis.reading import Reading
+from tailrace.backends.redis.sharded import ShardedWatch
+from tailrace.backends.redis.sweep import Sweeper
+from tailrace.backends.redis.watch import RedisWatch
+from tailrace.backends.redis.writing import Writing
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
+from tailrace.options import StoreOptions, StoreURL
+from tailrace.spi import (
+    AppendOutcome,
+    AppendRefused,
+    Backend,
+    Bounds,
+    Capabilities,
+    Entry,
+    ReadOutcome,
+    ReadRequest,
+    Unborn,
+    Watch,
+)
+
+
+class RedisStore(RedisMaintenance, Backend):
+    """One handle on a Redis or Valkey server. Also implements ``Maintenance``. Thread-safe; reopens after a fork.
+
+    Args:
+        client: A synchronous ``redis.Redis`` (also one that ``Sentinel.master_for`` made) or ``RedisCluster``, whose
+            settings are used (its connections are not), or places as ``opening.py`` reads them.
+        prefix: Of all keys.
+        options: Retention and timeouts.
+
+    Raises:
+        InvalidArgumentError: The client or the prefix can not be used.
+        StoreUnusableError: The server can not be used; the message says why and what to do.
+        DurableStreamUnavailableError: The server is away.
+    """
+
+    def __init__(self, client: object, *, prefix: str = DEFAULT_PREFIX, options: StoreOptions | None = None) -> None:
+        options = options or StoreOptions()
+        keys = self._keys = Keys(prefix)
+        nodes = self._nodes = nodes_of(client)
+        self._patience = options.append_timeout
+        self._reading = Reading(nodes, keys, options.tombstone_for, self._patience)
+        self._writing = Writing(nodes, keys, options)
+        self._operations = Operations(nodes, keys, self._writing, options)
+        self._sweeper = Sweeper(self._operations)
+        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
+        self._watches: weakref.WeakSet[Listening] = weakref.WeakSet()
+        self._closed = False
+        try:
+            self._product = nodes.greet(self._patience)
+        except BaseException:
+            self.close()
+            raise
+        if nodes.sharded:
+            self._writing.publish = b"SPUBLISH"
+        renew_in_child(self)
+
+    def __repr__(self) -> str:
+        return f"RedisStore({self._nodes.name}, prefix={self._keys.prefix!r}{', closed' if self._closed else ''})"
+
+    @property
+    @override
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            store=self._product,
+            durable=True,
+            durability=(
+                "An acknowledged record is in the memory of the server; whether it survives a crash or a failover "
+                "is up to its appendonly, save and replication settings."
+            ),
+            shared=True,
+            enforces=frozenset({"records", "bytes"}),
+            gevent="cooperative",
+            notes=(
+                "Age is enforced by appends to the topic, and by sweeps where none come; "
+                "a limit may be passed by a sixteenth between two cuts, an age by a sixty-fourth.",
+                "Records that somebody else removes from the stream, or that are evicted, are told as lost.",
+            ),
+        )
+
+    @override
+    def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        if self._closed:
+            return [AppendRefused(DurableStreamUnavailableError("the store is closed"))] * len(entries)
+        return self._writing.append(entries, timeout)
+
+    @override
+    def bounds(self, topic: str) -> Bounds | Unborn:
+        self._check_open()
+        return self._reading.bounds(topic)
+
+    @override
+    def read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
+        self._check_open()
+        return self._reading.read(requests)
+
+    @override
+    def seal(self, topic: str, error: str | None) -> None:
+        self._check_open()
+        self._writing.seal(topic, error)
+
+    @override
+    def watch(self) -> Watch:
+        self._check_open()
+        nodes = self._nodes
+        if nodes.sharded and isinstance(nodes, Cluster):
+            watch: Listening = ShardedWatch(nodes, self._keys, self._patience)
+        else:
+            watch = RedisWatch(nodes, self._keys, self._patience)
+        self._watches.add(watch)
+        return watch
+
+    @override
+    def close(self) -> None:
+        self._closed = True
+        for watch in tuple(self._watches):
+            watch.close()
+        self._nodes.close()
+
+    def after_fork(self) -> None:
+        """Leave the parent's watches alone. Connections see to themselves."""
+        for watch in tuple(self._watches):
+            watch.disown()
+        self._watches.clear()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+
+
+def open_store(url: StoreURL, options: StoreOptions) -> Backend:
+    """Open ``redis://host:port/0`` or another URL that ``opening.py`` knows."""
+    places, prefix = places_of(url)
+    return RedisStore(places, prefix=prefix, options=options)

@@ -1,0 +1,142 @@
+"""Sweeping: step by step over all topics, a look at each, and a cut where something is not kept any more.
+
+A sweep that its budget ends remembers where it was; the next one goes on there. It is done at the end of the scan.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tailrace.backends.redis.identity import EPOCH_MS, Identity, milliseconds
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.spi import SweepBudget, SweepReport
+
+if TYPE_CHECKING:
+    from tailrace.backends.redis.maintenance import Operations
+
+_log = logging.getLogger("tailrace.redis")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one sweep has done so far."""
+
+    budget: SweepBudget
+    deadline: float
+    topics: int = 0
+    records: int = 0
+    bytes: int = 0
+    forgotten: int = 0
+    failures: list[StoreUnusableError] = field(default_factory=list)
+    away: DurableStreamUnavailableError | None = None
+
+    @property
+    def room(self) -> int:
+        """Records that the next script call may remove; 0 ends the sweep."""
+        if time.monotonic() > self.deadline:
+            return 0
+        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records))
+
+
+class Sweeper:
+    """Sweeps one store. One sweep at a time makes sense; more do no harm."""
+
+    def __init__(self, operations: "Operations") -> None:
+        self._operations = operations
+        self._node = 0
+        self._cursor = b"0"
+        self._found: list[tuple[str, Identity]] = []
+        self._last_step = False
+
+    def sweep(self, budget: SweepBudget) -> SweepReport:
+        """Do what the budget allows.
+
+        Raises:
+            StoreUnusableError: Nothing worked. Single topics that fail are logged and passed.
+            DurableStreamUnavailableError: The server is away. One of several nodes is logged and passed, and the sweep
+                is not done.
+        """
+        tally = Tally(budget, time.monotonic() + budget.max_seconds)
+        done = self._go_on(tally)
+        trouble = tally.away or next(iter(tally.failures), None)
+        if trouble is not None and not tally.topics:
+            raise trouble
+        done = done and tally.away is None
+        return SweepReport(tally.topics, tally.records, tally.bytes, tally.forgotten, done=done)
+
+    def _go_on(self, tally: Tally) -> bool:
+        while True:
+            while self._found:
+                if not self._tend(*self._found[-1], tally):
+                    return False
+                self._found.pop()
+            if self._last_step:
+                self._node, self._last_step = 0, False
+                return True
+            if not tally.room:
+                return False
+            self._step(tally)
+
+    def _step(self, tally: Tally) -> None:
+        names, self._cursor, more, error = self._operations.scan(self._node, self._cursor)
+        if error is not None:
+            if not more and self._node == 0:
+                raise error
+            # The topics of the other nodes do not wait for this one.
+            tally.away = error
+            _log.warning("a node could not be swept and was passed: %s", error)
+        if self._cursor == b"0":
+            self._node += 1
+            self._last_step = not more
+        looked = zip(names, self._operations.look(names), strict=True)
+        self._found = [(name, identity) for name, identity in looked if identity is not None]
+
+    def _tend(self, name: str, identity: Identity, tally: Tally) -> bool:
+        """Do what one topic needs; say whether there was room for all of it."""
+        try:
+            if self._overdue(identity) and not self._cut(name, tally):
+                return False
+            forget_after = self._operations.options.forget_after
+            if forget_after is not None and self._idle(identity):
+                tally.forgotten += self._operations.bury(name, forget_after)
+        except StoreUnusableError as exc:
+            tally.failures.append(exc)
+            _log.warning("a topic could not be swept and was passed: %s", exc)
+            return True
+        tally.topics += 1
+        return True
+
+    def _overdue(self, identity: Identity) -> bool:
+        keep = self._operations.options.retention
+        if not identity.records:
+            return False
+        grace = self._operations.options.append_timeout
+        return (
+            (keep.max_records is not None and identity.records > keep.max_records)
+            or (keep.max_bytes is not None and identity.size > keep.max_bytes)
+            # By this host's clock it is only a guess; the script looks at the server's.
+            or (keep.max_age is not None and identity.oldest < _now() - (keep.max_age + grace) * 1000 + _SKEW_MS)
+        )
+
+    def _idle(self, identity: Identity) -> bool:
+        return identity.bounds.seal is None and bool(milliseconds(identity.last_low))
+
+    def _cut(self, name: str, tally: Tally) -> bool:
+        options = self._operations.options
+        more = True
+        while more:
+            room = tally.room
+            if not room:
+                return False
+            removed, freed, more = self._operations.cut(name, options.retention, options.append_timeout, room)
+            tally.records += removed
+            tally.bytes += freed
+        return True
+
+
+_SKEW_MS = 60_000
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000 - EPOCH_MS
