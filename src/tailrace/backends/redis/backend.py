@@ -13,6 +13,7 @@ from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
+from tailrace.backends.redis.news import News
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
 from tailrace.backends.redis.sharded import ShardedWatch
@@ -53,10 +54,11 @@ class RedisStore(RedisMaintenance, Backend):
 
     def __init__(self, client: object, *, prefix: str = DEFAULT_PREFIX, options: StoreOptions | None = None) -> None:
         options = options or StoreOptions()
-        keys = self._keys = Keys(prefix)
         nodes = self._nodes = nodes_of(client)
+        keys = self._keys = Keys(prefix, nodes.database)
         self._patience = options.append_timeout
-        self._reading = Reading(nodes, keys, options.tombstone_for, self._patience)
+        self._news = News()
+        self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)
         self._writing = Writing(nodes, keys, options)
         self._operations = Operations(nodes, keys, self._writing, options)
         self._sweeper = Sweeper(self._operations)
@@ -121,9 +123,9 @@ class RedisStore(RedisMaintenance, Backend):
         self._check_open()
         nodes = self._nodes
         if nodes.sharded and isinstance(nodes, Cluster):
-            watch: Listening = ShardedWatch(nodes, self._keys, self._patience)
+            watch: Listening = ShardedWatch(nodes, self._keys, self._news, self._patience)
         else:
-            watch = RedisWatch(nodes, self._keys, self._patience)
+            watch = RedisWatch(nodes, self._keys, self._news, self._patience)
         self._watches.add(watch)
         return watch
 

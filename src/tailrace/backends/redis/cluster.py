@@ -24,6 +24,7 @@ class Cluster(Nodes):
     """All primaries of a cluster. Thread-safe."""
 
     era = 0
+    database = 0
 
     def __init__(self, atlas: Atlas) -> None:
         self._atlas = atlas

@@ -3,7 +3,7 @@
 import select
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tailrace.backends.redis.errors import explain
@@ -28,20 +28,22 @@ class Wish(NamedTuple):
 class Ear:
     """Not thread-safe. Raises ``OSError`` when the connection is broken.
 
+    Args:
+        told: Called with the channel and the message of each hint.
+
     Attributes:
         channels: Subscribed, or asked for.
-        told: Channels with news, to be taken by whoever reads.
-        lost: Channels that the node does not serve any more, or never did; likewise.
+        lost: Channels that the node does not serve any more, or never did; to be taken by whoever reads.
         asked: Since when an answer to whether the node is there is missing.
     """
 
-    def __init__(self, wire: Wire, name: str, patience: float) -> None:
+    def __init__(self, wire: Wire, name: str, patience: float, told: Callable[[bytes, bytes], None]) -> None:
         self.wire = wire
         self.channels: set[bytes] = set()
-        self.told: set[bytes] = set()
         self.lost: set[bytes] = set()
         self.asked: float | None = None
         self._name = name
+        self._told = told
         self._patience = patience
         self._heard = time.monotonic()
         self._wishes: deque[Wish] = deque()
@@ -104,7 +106,7 @@ class Ear:
     def _take(self, message: list[Any]) -> None:
         kind, channel = message[0], message[1]
         if kind == b"smessage":
-            self.told.add(channel)
+            self._told(channel, message[2])
         elif kind == b"ssubscribe":
             self._granted(Wish(True, channel))
         elif kind == b"sunsubscribe":

@@ -28,18 +28,25 @@ class TopicKeys:
 
 
 class Keys:
-    """All keys of one prefix. Thread-safe."""
+    """All keys of one prefix. Thread-safe.
 
-    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
+    Args:
+        prefix: Before the topic's name.
+        database: Its number. Keys are a database's own, but channels are the whole server's: two databases with a copy
+            of the same topic must not hear each other.
+    """
+
+    def __init__(self, prefix: str = DEFAULT_PREFIX, database: int = 0) -> None:
         if not prefix or "{" in prefix or "}" in prefix or "\0" in prefix:
             raise InvalidArgumentError("a prefix of keys must not be empty, nor hold a brace or a NUL")
         self.prefix = prefix
+        self._channel = b"}:h" + (b"%d" % database if database else b"")
         self._before = prefix.encode() + b":{"
         self.of = functools.lru_cache(8192)(self._of)
 
     def _of(self, topic: str) -> TopicKeys:
         stem = self._before + _tag(topic)
-        return TopicKeys(stem + IDENTITY_SUFFIX, stem + b"}:s", stem + b"}:h")
+        return TopicKeys(stem + IDENTITY_SUFFIX, stem + b"}:s", stem + self._channel)
 
     def topic(self, identity: bytes) -> str | None:
         """Return whose identity a key is; ``None`` for a key that is none of ours."""

@@ -51,6 +51,11 @@ class Location:
     connection_class: type[Any] = field(repr=False)
     settings: Mapping[str, Any] = field(repr=False)
 
+    @property
+    def database(self) -> int:
+        """The number of the database."""
+        return int(self.settings.get("db") or 0)
+
     def at(self, address: tuple[str, int]) -> "Location":
         """Return another server that is connected to in the same way."""
         settings = {**self.settings, "host": address[0], "port": address[1]}

@@ -54,6 +54,7 @@ class Nodes(Protocol):
 
     Attributes:
         name: For messages.
+        database: The number of the one that is used.
         era: Another number whenever other servers have taken over: a watch of before has to be opened anew.
         sharded: Whether hints go through the node that has the topic, and only through it. Known after ``greet``.
     """
@@ -61,6 +62,7 @@ class Nodes(Protocol):
     name: str
     era: int
     sharded: bool
+    database: int
 
     def greet(self, timeout: float) -> str:
         """Make sure that the servers can be used; return their product and version.
@@ -102,13 +104,15 @@ class SingleNode(Nodes):
     Args:
         name: For messages.
         dial: Opens a connection within so many seconds.
+        database: Which one the connections have selected.
     """
 
     era = 0
     sharded = False
 
-    def __init__(self, name: str, dial: Callable[[float], Wire]) -> None:
+    def __init__(self, name: str, dial: Callable[[float], Wire], database: int = 0) -> None:
         self.name = name
+        self.database = database
         self._dial = dial
         self._closed = False
         self.connections = Connections(dial)

@@ -55,4 +55,4 @@ def nodes_of(client: object) -> Nodes:
     if isinstance(client, SentinelPlaces):
         return Primary(client)
     location = client if isinstance(client, Location) else from_client(client)
-    return SingleNode(location.name, functools.partial(dial, location))
+    return SingleNode(location.name, functools.partial(dial, location), location.database)

@@ -13,6 +13,7 @@ from typing import Any
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import FIELDS, WITNESSES, Identity, grave_of, sound, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
+from tailrace.backends.redis.news import News
 from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
 from tailrace.backends.redis.pages import check_ours, microseconds, page, split
 from tailrace.backends.redis.resp import pack
@@ -33,8 +34,9 @@ class Changed(Exception):  # noqa: N818 - no error: look again
 class Reading:
     """Reads one store. Thread-safe."""
 
-    def __init__(self, nodes: Nodes, keys: Keys, tombstone_for: float, patience: float) -> None:
+    def __init__(self, nodes: Nodes, keys: Keys, news: News, tombstone_for: float, patience: float) -> None:
         self._nodes = nodes
+        self._news = news
         self._tombstone_for = tombstone_for
         self._patience = patience
         self._sizes = Sizes()
@@ -86,6 +88,13 @@ class Reading:
         return [outcome or ReadFailed(_restless()) for outcome in outcomes]
 
     def _read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome | None]:
+        told = [self._news.take(request) for request in requests]
+        if None not in told:
+            return told
+        asked = iter(self._ask([request for request, page in zip(requests, told, strict=True) if page is None]))
+        return [page or next(asked) for page in told]
+
+    def _ask(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome | None]:
         counts = [self._sizes.count(request) for request in requests]
         questions = [self._question(*asked) for asked in zip(requests, counts, strict=True)]
         if len(questions) == 1:

@@ -33,10 +33,11 @@ class Primary(Nodes):
         self._sentinels: Sequence[Sentinel] = [Sentinel(location, places.service) for location in places.sentinels]
         self.name = f"the primary of {places.service}"
         self.era = 0
+        self.database = places.template.database
         self._address: Address | None = None
         self._reach: Reach | None = None
         self._looked = time.monotonic()
-        self._node = SingleNode(self.name, self._dial)
+        self._node = SingleNode(self.name, self._dial, self.database)
 
     def greet(self, timeout: float) -> str:
         return f"{self._node.greet(timeout)} behind Sentinel"

@@ -14,6 +14,7 @@ from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.ear import Ear
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.listening import Listening
+from tailrace.backends.redis.news import News
 from tailrace.backends.redis.slots import Address
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.spi import Changes
@@ -28,8 +29,11 @@ CONFIRMED_WITHIN = 2.0
 class ShardedWatch(Listening):
     """One engine's view of what moved, on all nodes."""
 
-    def __init__(self, nodes: Cluster, keys: Keys, patience: float) -> None:
+    def __init__(self, nodes: Cluster, keys: Keys, news: News, patience: float) -> None:
         super().__init__(nodes.name)
+        self._news = news
+        # What an earlier watch has heard may be no longer so.
+        news.clear()
         self._nodes = nodes
         self._keys = keys
         self._patience = min(patience, CONFIRMED_WITHIN)
@@ -49,6 +53,7 @@ class ShardedWatch(Listening):
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
         with self._entered():
+            self._news.forget(dropped)
             gone = [self._keys.of(topic).channel for topic in dropped]
             for channel in gone:
                 self._topics.pop(channel, None)
@@ -91,13 +96,18 @@ class ShardedWatch(Listening):
             else:
                 self._note(ear)
 
+    def _told(self, channel: bytes, message: bytes) -> None:
+        topic = self._topics.get(channel)
+        if topic is not None:
+            self._news.note(topic, message)
+            self._moved.add(topic)
+
     def _note(self, ear: Ear) -> None:
-        told, ear.told = ear.told, set()
-        self._moved.update(self._topics[channel] for channel in told if channel in self._topics)
         lost, ear.lost = ear.lost, set()
         if lost:
             self._nodes.doubt()
             self._homeless.update(channel for channel in lost if channel in self._topics)
+            self._news.forget([self._topics[channel] for channel in lost if channel in self._topics])
 
     def _resettle(self, now: float) -> None:
         # Soon again at first: a slot that has just moved is known elsewhere within a moment.
@@ -152,7 +162,7 @@ class ShardedWatch(Listening):
         ear = self._ears.get(address)
         if ear is None:
             wire = self._nodes.dial_home(address, max(0.001, deadline - time.monotonic()))
-            ear = self._ears[address] = Ear(wire, self._name, self._patience)
+            ear = self._ears[address] = Ear(wire, self._name, self._patience, self._told)
             self._attach(wire)
         return ear
 
@@ -161,6 +171,7 @@ class ShardedWatch(Listening):
         if ear is not None:
             self._detach(ear.wire)
             self._homeless.update(channel for channel in ear.channels if channel in self._topics)
+            self._news.clear()
         self._nodes.doubt()
         if isinstance(exc, StoreUnusableError):
             raise exc

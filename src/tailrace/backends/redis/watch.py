@@ -14,6 +14,7 @@ from typing_extensions import override
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.listening import Listening
+from tailrace.backends.redis.news import News
 from tailrace.backends.redis.nodes import Nodes
 from tailrace.backends.redis.resp import pack
 from tailrace.errors import DurableStreamUnavailableError
@@ -29,8 +30,11 @@ SILENCE = 5.0
 class RedisWatch(Listening):
     """One engine's view of what moved."""
 
-    def __init__(self, nodes: Nodes, keys: Keys, patience: float) -> None:
+    def __init__(self, nodes: Nodes, keys: Keys, news: News, patience: float) -> None:
         super().__init__(nodes.name)
+        self._news = news
+        # What an earlier watch has heard may be no longer so.
+        news.clear()
         self._nodes = nodes
         self._keys = keys
         self._patience = patience
@@ -54,6 +58,7 @@ class RedisWatch(Listening):
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
+        self._news.forget(dropped)
         with self._entered():
             for verb, topics in ((b"UNSUBSCRIBE", dropped), (b"SUBSCRIBE", added)):
                 channels = [self._keys.of(topic).channel for topic in topics]
@@ -120,6 +125,7 @@ class RedisWatch(Listening):
             if message[0] == b"message":
                 topic = self._topics.get(message[1])
                 if topic is not None:
+                    self._news.note(topic, message[2])
                     self._moved.add(topic)
             elif message[0] != b"pong":
                 confirmed += 1

@@ -59,6 +59,11 @@ end
 -- Stored. Whatever fails from here on must not look as if it was not.
 if not was[4] then try('PERSIST', identity) end
 local answer = incarnation .. ' ' .. ending .. ' ' .. low
-done = try(args[2], args[1], '')
+local news = ''
+-- A lone small record goes along with the hint, after the place that it follows.
+if was[4] and first == final and #args[final] <= 1024 then
+  news = incarnation .. ' ' .. was[1] .. ' ' .. was[2] .. ' ' .. ending .. ' ' .. low .. ' ' .. args[final]
+end
+done = try(args[2], args[1], news)
 if type(done) == 'table' then answer = answer .. ' ' .. done.err end
 if first == 8 then return answer end
