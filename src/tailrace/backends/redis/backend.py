@@ -90,6 +90,7 @@ class RedisStore(RedisMaintenance, Backend):
             shared=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative",
+            fork="reopens",
             notes=(
                 "Age is enforced by appends to the topic, and by sweeps where none come; "
                 "a limit may be passed by a sixteenth between two cuts, an age by a sixty-fourth.",

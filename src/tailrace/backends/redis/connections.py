@@ -2,6 +2,9 @@
 
 Among greenlets a socket belongs to the hub of the thread that made it, and another thread can not wait on it. So
 there is a stack for each hub; elsewhere there is one for all threads.
+
+What is lent is a ``Slot``, which comes back by itself if its borrower drops it: an interrupt (KeyboardInterrupt, a soft
+time limit) may come between any two lines, also between taking one and the ``try`` that would give it back.
 """
 
 import contextlib
@@ -20,6 +23,9 @@ MOST = 32
 KEPT = 8
 """Of these, kept open while nobody uses them."""
 
+LOOK_AGAIN = 0.25
+"""Seconds between two looks of who waits for one: of a slot that was dropped nobody is told."""
+
 
 class Connections:
     """Thread-safe.
@@ -34,47 +40,52 @@ class Connections:
         self._start()
 
     def _start(self) -> None:
-        self._stack = Stack()
-        self._stacks: weakref.WeakKeyDictionary[object, Stack] = weakref.WeakKeyDictionary()
         self._used: set[Wire] = set()
         self._doomed: set[Wire] = set()
+        self._stack = Stack(self._used)
+        self._stacks: weakref.WeakKeyDictionary[object, Stack] = weakref.WeakKeyDictionary()
 
-    def take(self, deadline: float) -> Wire:
-        """Lend a connection that the server has not closed; ``give_back`` must follow. Blocks.
+    def take(self, deadline: float) -> "Slot":
+        """Lend a connection that the server has not closed; ``give_back`` should follow. Blocks.
 
         Raises:
             DurableStreamUnavailableError: There is none; nothing was sent.
         """
         self._check_open()
         slot = self._mine().pop(deadline)
-        if slot is not None:
-            if not slot.stale():
-                self._used.add(slot)
+        wire = slot.wire
+        if wire is not None:
+            if not wire.stale():
+                self._used.add(wire)
                 return slot
-            slot.close()
+            slot.wire = None
+            wire.close()
         try:
             # Also while it waits for a slot, the store may be closed.
             self._check_open()
-            wire = self._dial(max(0.001, deadline - time.monotonic()))
+            wire = slot.wire = self._dial(max(0.001, deadline - time.monotonic()))
         except BaseException as exc:
-            self._mine().push(None)
+            self._mine().push(slot)
+            # The exception keeps this frame alive, and whoever borrows the slot next must be the only one who has it.
+            del slot
             if isinstance(exc, DurableStreamUnavailableError):
                 self._check_open()
             raise
         self._used.add(wire)
-        return wire
+        return slot
 
-    def give_back(self, wire: Wire, *, keep: bool) -> None:
+    def give_back(self, slot: "Slot", *, keep: bool) -> None:
         """Take a connection back; ``keep`` it only if nothing is left to be read from it."""
+        wire = slot.wire
+        assert wire is not None
         self._used.discard(wire)
         if self._doomed and wire in self._doomed:
             self._doomed.discard(wire)
             keep = False
-        if keep and not (self._closed or self._retired):
-            self._mine().push(wire)
-        else:
+        if not keep or self._closed or self._retired:
+            slot.wire = None
             wire.close()
-            self._mine().push(None)
+        self._mine().push(slot)
 
     def renew(self) -> None:
         """Begin no conversation on a present connection any more; those that run are still ended. From any thread."""
@@ -112,22 +123,59 @@ class Connections:
         if home is None:
             return self._stack
         stack = self._stacks.get(home)
-        return self._stacks.setdefault(home, Stack()) if stack is None else stack
+        return self._stacks.setdefault(home, Stack(self._used)) if stack is None else stack
 
     def _check_open(self) -> None:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
 
 
-class Stack:
-    """Slots for connections; those with an open one on top. ``None`` is one that may be opened."""
+class Slot:
+    """The right to have one connection, and the connection if there is one. It belongs to one borrower at a time."""
 
-    def __init__(self) -> None:
-        self._slots: list[Wire | None] = [None] * MOST
-        self._freed = threading.Condition(threading.Lock())
+    __slots__ = ("_stack", "_used", "wire")
+
+    def __init__(self, stack: "weakref.ref[Stack]", used: set[Wire]) -> None:
+        self._stack: weakref.ref[Stack] | None = stack
+        self._used = used
+        self.wire: Wire | None = None
+
+    def cancel(self) -> Wire | None:
+        """Give up the right; return the connection."""
+        self._stack = None
+        wire, self.wire = self.wire, None
+        return wire
+
+    def __del__(self) -> None:
+        stack = None if self._stack is None else self._stack()
+        if stack is None:
+            return
+        # Its borrower was interrupted. What may be left to be read on the connection is nobody's.
+        wire = self.cancel()
+        if wire is not None:
+            self._used.discard(wire)
+            wire.close()
+        stack.replace()
+
+
+class Stack:
+    """Slots for connections; those with an open one on top.
+
+    Args:
+        used: The connections that are lent.
+    """
+
+    def __init__(self, used: set[Wire]) -> None:
+        self._used = used
+        self._self = weakref.ref(self)
+        self._slots = self._new()
+        # Entered as a plain lock: an interrupt inside of the condition's own entering, which is Python code, would
+        # leave it locked for ever.
+        self._lock = threading.Lock()
+        self._freed = threading.Condition(self._lock)
         self._waiting = 0
 
-    def pop(self, deadline: float) -> Wire | None:
+    def pop(self, deadline: float) -> Slot:
         """Take a slot; block until one is free.
 
         Raises:
@@ -137,7 +185,7 @@ class Stack:
             return self._slots.pop()
         except IndexError:
             pass
-        with self._freed:
+        with self._lock:
             self._waiting += 1
             try:
                 # Counted first, looked afterwards: whoever frees one either sees us, or we see it.
@@ -147,37 +195,44 @@ class Stack:
                     left = deadline - time.monotonic()
                     if left <= 0:
                         raise DurableStreamUnavailableError(f"all {MOST} connections are in use, for too long")
-                    self._freed.wait(left)
+                    self._freed.wait(min(left, LOOK_AGAIN))
             finally:
                 self._waiting -= 1
 
-    def push(self, wire: Wire | None) -> None:
+    def push(self, slot: Slot) -> None:
         """Give a slot back."""
         slots = self._slots
-        if wire is not None and len(slots) >= KEPT and slots[-KEPT] is not None:
+        if slot.wire is not None and len(slots) >= KEPT and slots[-KEPT].wire is not None:
+            wire, slot.wire = slot.wire, None
             wire.close()
-            wire = None
-        if wire is None:
-            slots.insert(0, None)
+        if slot.wire is None:
+            slots.insert(0, slot)
         else:
-            slots.append(wire)
+            slots.append(slot)
         if self._waiting:
-            with self._freed:
+            with self._lock:
                 self._freed.notify()
+
+    def replace(self) -> None:
+        """Add a slot for one that was dropped. Takes no lock: it may run anywhere; who waits looks again soon."""
+        self._slots.insert(0, Slot(self._self, self._used))
 
     def hang_up(self) -> None:
         """End all idle connections; whoever takes one next finds it stale, and closes it."""
-        taken: list[Wire | None] = []
+        taken: list[Slot] = []
         # Taken out first: one that is in use must not be hung up.
         with contextlib.suppress(IndexError):
             while True:
                 taken.append(self._slots.pop())
-        for wire in reversed(taken):
-            if wire is not None:
-                wire.hang_up()
-            self.push(wire)
+        for slot in reversed(taken):
+            if slot.wire is not None:
+                slot.wire.hang_up()
+            self.push(slot)
 
     def clear(self) -> list[Wire]:
         """Take all open connections out."""
-        slots, self._slots = self._slots, [None] * MOST
-        return [wire for wire in slots if wire is not None]
+        slots, self._slots = self._slots, self._new()
+        return [wire for slot in slots if (wire := slot.cancel()) is not None]
+
+    def _new(self) -> list[Slot]:
+        return [Slot(self._self, self._used) for _ in range(MOST)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import hiredis
 
+from tailrace.backends.redis.connections import Slot
 from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
@@ -25,55 +26,56 @@ class Exchange:
         self.node = node
         self.answers: list[Answer] = []
         self._questions = questions
-        self._wire: Wire | None = None
+        self._slot: Slot | None = None
 
     def begin(self, deadline: float) -> None:
         """Send the questions. Blocks while a connection is made, or the node takes nothing in."""
         try:
-            self._wire = self.node.connections.take(deadline)
+            self._slot = slot = self.node.connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             self._fail(exc, sent=False)
             return
         if time.monotonic() >= deadline:
             # Before the first byte: so it is known what became of it.
-            self.node.connections.give_back(self._wire, keep=True)
-            self._wire = None
+            self._slot = None
+            self.node.connections.give_back(slot, keep=True)
             self._fail(DurableStreamUnavailableError(f"{self.node.name} was not asked in time"), sent=False)
             return
         try:
-            self._wire.send(b"".join([question.commands for question in self._questions]), deadline)
+            wire_of(slot).send(b"".join([question.commands for question in self._questions]), deadline)
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
 
     @property
     def open(self) -> bool:
         """Whether answers are still to come."""
-        return self._wire is not None
+        return self._slot is not None
 
     def fileno(self) -> int:
         """Return the descriptor on which they come."""
-        assert self._wire is not None
-        return self._wire.fileno()
+        assert self._slot is not None
+        return wire_of(self._slot).fileno()
 
     def finish(self, deadline: float) -> None:
         """Read the answers. Blocks."""
-        wire = self._wire
-        if wire is None:
+        slot = self._slot
+        if slot is None:
             return
+        wire = wire_of(slot)
         try:
             for question in self._questions[len(self.answers) :]:
                 self.answers.append(wire.receive(question.replies, deadline))
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
         else:
-            self._wire = None
-            self.node.connections.give_back(wire, keep=True)
+            self._slot = None
+            self.node.connections.give_back(slot, keep=True)
 
     def abandon(self) -> None:
         """Read no more. Idempotent."""
-        wire, self._wire = self._wire, None
-        if wire is not None:
-            self.node.connections.give_back(wire, keep=False)
+        slot, self._slot = self._slot, None
+        if slot is not None:
+            self.node.connections.give_back(slot, keep=False)
 
     def _end(self, exc: Exception) -> None:
         self.abandon()
@@ -83,6 +85,12 @@ class Exchange:
 
     def _fail(self, error: DurableStreamUnavailableError, *, sent: bool) -> None:
         self.answers += [Trouble(error, sent)] * (len(self._questions) - len(self.answers))
+
+
+def wire_of(slot: Slot) -> Wire:
+    """Return the connection that was lent."""
+    assert slot.wire is not None
+    return slot.wire
 
 
 def perform(exchanges: Sequence[Exchange], deadline: float) -> None:

@@ -172,10 +172,11 @@ class SingleNode(Nodes):
         answers: list[Answer] = []
         sent = False
         try:
-            wire = self.connections.take(deadline)
+            slot = self.connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             return [Trouble(exc, sent=False)] * len(questions)
-        whole = False
+        whole, wire = False, slot.wire
+        assert wire is not None
         try:
             data = questions[0].commands if len(questions) == 1 else b"".join([each.commands for each in questions])
             # From here on, whatever happens, the server may have got it.
@@ -190,7 +191,9 @@ class SingleNode(Nodes):
             answers += [trouble] * (len(questions) - len(answers))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
-            self.connections.give_back(wire, keep=whole)
+            self.connections.give_back(slot, keep=whole)
+            # An exception may keep this frame alive, and whoever borrows the slot next must be the only one who has it.
+            del slot
         return answers
 
     def explain(self, exc: Exception) -> DurableStreamUnavailableError:
