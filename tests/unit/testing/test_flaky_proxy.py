@@ -115,6 +115,48 @@ def test_it_delays(proxy: FlakyProxy) -> None:
         assert time.monotonic() - started >= 0.2
 
 
+def test_it_holds_replies_until_it_lets_them_flow(proxy: FlakyProxy, server: EchoServer) -> None:
+    with _connect(proxy) as connection:
+        assert _ask(connection, b"a") == b"a"
+        proxy.stall(requests=False)
+        connection.sendall(b"b")
+        _until_heard(server, b"b")
+        connection.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(10)
+        proxy.flow()
+        assert connection.recv(1) == b"b"
+
+
+def test_it_holds_requests_until_it_lets_them_flow(proxy: FlakyProxy, server: EchoServer) -> None:
+    with _connect(proxy) as connection:
+        assert _ask(connection, b"a") == b"a"
+        proxy.stall()
+        connection.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            _ask(connection, b"b")
+        assert server.heard == [b"a"]
+        connection.settimeout(10)
+        proxy.flow()
+        assert connection.recv(1) == b"b"
+
+
+def test_it_can_be_closed_while_it_holds_something(server: EchoServer) -> None:
+    with no_leaks():
+        with FlakyProxy(server.address) as proxy, _connect(proxy) as connection:
+            proxy.stall()
+            connection.sendall(b"a")
+        assert server.heard == []
+
+
+def _until_heard(server: EchoServer, what: bytes) -> None:
+    deadline = time.monotonic() + 10
+    while what not in server.heard:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def test_a_target_that_is_gone_is_a_reset(server: EchoServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         address = gone.getsockname()

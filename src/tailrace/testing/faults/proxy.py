@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -31,6 +32,9 @@ class FlakyProxy:
         self._pairs: set[Pair] = set()
         self._threads: list[threading.Thread] = []
         self._refusing = False
+        # Set while chunks may pass: requests and replies each have one.
+        self._flowing = {True: threading.Event(), False: threading.Event()}
+        self.flow()
         self._drop_after: Callable[[bytes], bool] | None = None
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -55,8 +59,19 @@ class FlakyProxy:
             self._refusing = True
         self.cut()
 
+    def stall(self, *, requests: bool = True, replies: bool = True) -> None:
+        """Hold what is sent in one direction or both, with connections open, until ``flow``."""
+        for direction, stalled in ((True, requests), (False, replies)):
+            if stalled:
+                self._flowing[direction].clear()
+
+    def flow(self) -> None:
+        """Let pass what was held, and what comes."""
+        for flowing in self._flowing.values():
+            flowing.set()
+
     def accept(self) -> None:
-        """Forward again."""
+        """Forward again after ``refuse``."""
         with self._lock:
             self._refusing = False
 
@@ -67,6 +82,7 @@ class FlakyProxy:
         self._listener.close()
         self._threads[0].join()
         self.cut()
+        self.flow()
         for thread in self._threads:
             thread.join()
 
@@ -112,25 +128,38 @@ class FlakyProxy:
         self._start(lambda: self._forward(pair, pair.server, pair.client, requests=False))
 
     def _forward(self, pair: "Pair", source: socket.socket, target: socket.socket, *, requests: bool) -> None:
+        through = self._request if requests else self._reply
         with contextlib.suppress(OSError):
             while data := source.recv(_CHUNK):
                 if self.delay:
                     time.sleep(self.delay)
-                if requests:
-                    self._mark(pair, data)
-                elif pair.dropping:
+                self._flowing[requests].wait()
+                passed = through(pair, data)
+                target.sendall(passed.data)
+                if passed.cut:
                     break
-                target.sendall(data)
         pair.cut()
         with self._lock:
             self._pairs.discard(pair)
 
-    def _mark(self, pair: "Pair", data: bytes) -> None:
+    def _request(self, pair: "Pair", data: bytes) -> "Passed":
         # Before the request is forwarded: its reply can not overtake the mark.
         with self._lock:
             if self._drop_after is not None and self._drop_after(data):
                 self._drop_after = None
                 pair.dropping = True
+        return Passed(data)
+
+    def _reply(self, pair: "Pair", data: bytes) -> "Passed":
+        return Passed(b"", cut=True) if pair.dropping else Passed(data)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What becomes of a chunk: what is forwarded of it, and whether the connection ends then."""
+
+    data: bytes
+    cut: bool = False
 
 
 class Pair:
