@@ -142,7 +142,7 @@ def test_a_missing_or_wrong_password_is_told_on_opening(guarded: str) -> None:
 
 def test_a_forbidden_command_is_named(server: str, raw: "redis.Redis", prefix: str) -> None:
     rules = ["+@connection", "+evalsha", "+eval", "+hmget", "+time", "+exists"]
-    raw.execute_command("ACL", "SETUSER", "half", "on", ">pw", f"~{prefix}:*", f"&{prefix}:*", *rules)
+    raw.execute_command("ACL", "SETUSER", "half", "on", ">pw", f"~{prefix}:*", "resetchannels", f"&{prefix}:*", *rules)
     url = server.replace("redis://", "redis://half:pw@") + f"/0?prefix={prefix}"
     with tailrace.connect(url) as streams:
         with pytest.raises(StoreUnusableError, match="hset"):
@@ -156,7 +156,7 @@ def test_a_script_that_may_write_the_identity_only_leaves_nothing_behind(
     server: str, raw: "redis.Redis", prefix: str, snapshot: Callable[[], object]
 ) -> None:
     rules = ["+@connection", "+evalsha", "+eval", "+hmget", "+time", "+hset", "+hdel", "+exists"]
-    raw.execute_command("ACL", "SETUSER", "half", "on", ">pw", f"~{prefix}:*", f"&{prefix}:*", *rules)
+    raw.execute_command("ACL", "SETUSER", "half", "on", ">pw", f"~{prefix}:*", "resetchannels", f"&{prefix}:*", *rules)
     url = server.replace("redis://", "redis://half:pw@") + f"/0?prefix={prefix}"
     with tailrace.connect(url) as streams:
         with pytest.raises(StoreUnusableError, match="xadd"):

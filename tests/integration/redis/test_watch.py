@@ -135,7 +135,7 @@ def test_ten_thousand_topics_are_followed_over_one_connection(
     watching.follow(names, ())
     append(store, "t9999", b"x")
     assert hints(watching) == {"t9999"}
-    assert int(raw.info("clients")["connected_clients"]) == before
+    assert int(raw.info("clients")["connected_clients"]) <= before
     watching.follow((), names)
     assert raw.pubsub_channels() == []
 

@@ -4,6 +4,8 @@ Which class decides what the engine does: a plain unavailable error is ridden ou
 at once. Each message is one sentence that says what to do, with the server's own words after it.
 """
 
+import re
+
 import redis
 
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
@@ -34,11 +36,20 @@ _TRANSIENT = {
     "NOREPLICAS": "has fewer replicas than it demands, and refuses to write",
     "UNKILLABLE": "is busy with somebody's script",
 }
+_CODE = re.compile(rf"\b({'|'.join((*_UNUSABLE, *_TRANSIENT))})\b")
 
 
-def code_of(reply: object) -> str:
-    """Return the first word of a server's error, for example ``NOSCRIPT``; empty for any other reply."""
-    return str(reply).partition(" ")[0] if isinstance(reply, Exception) else ""
+_FORBIDDEN = ("can't run this command", "no permissions to run", "has no permissions to access")
+
+
+def code_of(said: str) -> str:
+    """Return the code in a server's error; empty if there is none that means something here."""
+    if any(words in said for words in _FORBIDDEN):
+        # In a script, depending on the release, without its code.
+        return "NOPERM"
+    # From within a script, depending on the release, somewhere behind its line.
+    found = _CODE.search(said)
+    return found[0] if found else ""
 
 
 def explain(exc: Exception, what: object, keys: object = "", command: str = "") -> DurableStreamUnavailableError:
@@ -50,7 +61,7 @@ def explain(exc: Exception, what: object, keys: object = "", command: str = "") 
         command: Names the command, where the server does not.
     """
     said = str(exc) + command
-    code = "NOPERM" if "can't run this command" in said else code_of(exc)
+    code = code_of(said)
     if code in _UNUSABLE:
         named = f" ({keys})" if keys and code in ("WRONGTYPE", "ORPHANED") else ""
         return StoreUnusableError(f"{what} {_UNUSABLE[code]}{named} [{said}]")

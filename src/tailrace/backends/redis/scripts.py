@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailrace.backends.redis.resp import pack
 
-_LINE = re.compile(r"user_script:(\d+)")
+_LINE = re.compile(r"user_script: ?(\d+)")
 _COMMAND = re.compile(r"\('([A-Z]+)'")
 _FOLDER = Path(__file__).with_name("scripts")
 _PARTS = {"append": ("append", "cut", "append_cut"), "trim": ("cut", "trim")}
@@ -28,7 +28,7 @@ class Script:
 
     def command_in(self, said: str) -> str:
         """Return which command an error of this script was about, if it tells only the line; else nothing."""
-        at = _LINE.search(said)
+        at = None if said.endswith(")") else _LINE.search(said)
         found = _COMMAND.search(self._lines[int(at[1]) - 1]) if at and int(at[1]) <= len(self._lines) else None
         return f" ({found[1].lower()})" if found else ""
 

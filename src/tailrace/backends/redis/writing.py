@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, islice
 from typing import Any
 
-from tailrace.backends.redis.errors import code_of, explain
+from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import RANDOM_DIGITS, seal_value, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
 from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
@@ -141,7 +141,7 @@ def new_incarnation() -> int:
 
 
 def _unknown_script(reply: object) -> bool:
-    return isinstance(reply, Exception) and code_of(reply) == "NOSCRIPT"
+    return isinstance(reply, Exception) and str(reply).startswith("NOSCRIPT")
 
 
 def _limits(keep: Retention, grace: float) -> tuple[bytes, ...]:
