@@ -6,14 +6,18 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import redis
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.testing.stores import StoreUnderTest
+
+Saved: TypeAlias = tuple[bytes, bytes, int]
+"""A key, what is in it, and the milliseconds it has left."""
 
 
 @contextmanager
@@ -54,17 +58,11 @@ class RedisUnderTest(StoreUnderTest):
         return spi.open_store(parse_url(self.url()), options or StoreOptions())
 
     def backup(self) -> object:
-        return [(key, self._client.dump(key), max(0, self._client.pttl(key))) for key in self._all()]
+        return self._copy(self._client)
 
     def restore(self, backup: object) -> None:
         assert isinstance(backup, list)
-        # At once: whoever is connected sees the old keys or the new ones.
-        with self._client.pipeline(transaction=True) as pipeline:
-            for key in self._all():
-                pipeline.delete(key)
-            for key, dump, ttl in backup:
-                pipeline.restore(key, ttl, dump)
-            pipeline.execute()
+        self._replace(self._client, self._all(), backup)
 
     def close(self) -> None:
         super().close()
@@ -73,7 +71,22 @@ class RedisUnderTest(StoreUnderTest):
         self._client.close()
 
     def _all(self) -> list[bytes]:
-        return list(self._client.scan_iter(f"{self._keys}:*", count=1000))
+        return self._mine(self._client)
+
+    def _mine(self, client: "redis.Redis") -> list[bytes]:
+        return list(client.scan_iter(f"{self._keys}:*", count=1000))
+
+    def _copy(self, client: "redis.Redis") -> list[Saved]:
+        return [(key, client.dump(key), max(0, client.pttl(key))) for key in self._mine(client)]
+
+    def _replace(self, client: "redis.Redis", there: Sequence[bytes], saved: Sequence[Saved]) -> None:
+        # At once: whoever is connected sees the old keys or the new ones.
+        with client.pipeline(transaction=True) as pipeline:
+            for key in there:
+                pipeline.delete(key)
+            for key, dump, ttl in saved:
+                pipeline.restore(key, ttl, dump)
+            pipeline.execute()
 
 
 def _free_port() -> int:

@@ -17,9 +17,13 @@ _BUILT_IN = {
     "sqlite": "tailrace.backends.sqlite:open_store",
     "redis": "tailrace.backends.redis:open_store",
     "rediss": "tailrace.backends.redis:open_store",
+    "redis+cluster": "tailrace.backends.redis:open_store",
+    "rediss+cluster": "tailrace.backends.redis:open_store",
+    "redis+sentinel": "tailrace.backends.redis:open_store",
+    "rediss+sentinel": "tailrace.backends.redis:open_store",
     "unix": "tailrace.backends.redis:open_store",
 }
-_EXTRAS = {"rediss": "redis", "unix": "redis"}
+_EXTRAS = {scheme: "redis" for scheme, target in _BUILT_IN.items() if ".redis:" in target}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 

@@ -139,7 +139,7 @@ def test_closing_frees_a_caller_that_waits_for_an_answer(through: RedisStore, ra
     outcomes: list[object] = []
     waiting = threading.Thread(target=lambda: outcomes.extend(through.append([spi.Entry("t", [b"x"])], 10.0)))
     waiting.start()
-    while not through._nodes._connections._used:  # type: ignore[attr-defined]
+    while not through._nodes.connections._used:  # type: ignore[attr-defined]
         pass
     through.close()
     waiting.join(1)

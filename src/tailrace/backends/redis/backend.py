@@ -1,7 +1,7 @@
 """The Redis store: what the engine calls.
 
-Reading: ``reading.py``. Changing: ``writing.py`` and ``scripts/``. Being told: ``watch.py``. Connections: ``nodes.py``
-and ``wire.py``. Operations: ``maintenance.py`` and ``sweep.py``.
+Reading: ``reading.py``. Changing: ``writing.py`` and ``scripts/``. Being told: ``watch.py``, ``sharded.py``. Which
+servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operations: ``maintenance.py`` and ``sweep.py``.
 """
 
 import weakref
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from tailrace.backends.redis.errors import explain
+from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
-from tailrace.backends.redis.location import Location, from_client, locate
+from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
-from tailrace.backends.redis.nodes import Nodes, Question, SingleNode, Trouble
+from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
-from tailrace.backends.redis.resp import pack
+from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
 from tailrace.backends.redis.writing import Writing
@@ -40,7 +40,8 @@ class RedisStore(RedisMaintenance, Backend):
     """One handle on a Redis or Valkey server. Also implements ``Maintenance``. Thread-safe; reopens after a fork.
 
     Args:
-        client: A synchronous ``redis.Redis``, whose settings are used (its connections are not), or a location.
+        client: A synchronous ``redis.Redis`` (also one that ``Sentinel.master_for`` made) or ``RedisCluster``, whose
+            settings are used (its connections are not), or places as ``opening.py`` reads them.
         prefix: Of all keys.
         options: Retention and timeouts.
 
@@ -51,24 +52,24 @@ class RedisStore(RedisMaintenance, Backend):
     """
 
     def __init__(self, client: object, *, prefix: str = DEFAULT_PREFIX, options: StoreOptions | None = None) -> None:
-        location = client if isinstance(client, Location) else from_client(client)
         options = options or StoreOptions()
         keys = self._keys = Keys(prefix)
-        nodes: Nodes = SingleNode(location)
-        self._nodes = nodes
+        nodes = self._nodes = nodes_of(client)
         self._patience = options.append_timeout
         self._reading = Reading(nodes, keys, options.tombstone_for, self._patience)
         self._writing = Writing(nodes, keys, options)
         self._operations = Operations(nodes, keys, self._writing, options)
         self._sweeper = Sweeper(self._operations)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
-        self._watches: weakref.WeakSet[RedisWatch] = weakref.WeakSet()
+        self._watches: weakref.WeakSet[Listening] = weakref.WeakSet()
         self._closed = False
         try:
-            self._product = self._greet()
+            self._product = nodes.greet(self._patience)
         except BaseException:
             self.close()
             raise
+        if nodes.sharded:
+            self._writing.publish = b"SPUBLISH"
         renew_in_child(self)
 
     def __repr__(self) -> str:
@@ -118,7 +119,11 @@ class RedisStore(RedisMaintenance, Backend):
     @override
     def watch(self) -> Watch:
         self._check_open()
-        watch = RedisWatch(self._nodes, self._keys, self._patience)
+        nodes = self._nodes
+        if nodes.sharded and isinstance(nodes, Cluster):
+            watch: Listening = ShardedWatch(nodes, self._keys, self._patience)
+        else:
+            watch = RedisWatch(nodes, self._keys, self._patience)
         self._watches.add(watch)
         return watch
 
@@ -135,30 +140,12 @@ class RedisStore(RedisMaintenance, Backend):
             watch.disown()
         self._watches.clear()
 
-    def _greet(self) -> str:
-        # PING finds a wrong password or database now; INFO is for people, and may be forbidden.
-        ask = pack((b"PING",)) + pack((b"INFO", b"server"))
-        answer = self._nodes.ask_one(Question(b"", ask, 2), self._patience)
-        if isinstance(answer, Trouble):
-            raise answer.error
-        pong, info = answer
-        if isinstance(pong, Exception) and not str(pong).startswith("NOPERM"):
-            raise explain(pong, self._nodes.name) from pong
-        return _product(info) if isinstance(info, bytes) else "Redis"
-
     def _check_open(self) -> None:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
 
 
-def _product(info: bytes) -> str:
-    fields = dict(line.split(":", 1) for line in info.decode(errors="replace").splitlines() if ":" in line)
-    if "valkey_version" in fields:
-        return f"Valkey {fields['valkey_version']}"
-    return f"Redis {fields.get('redis_version', '')}".strip()
-
-
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:
-    """Open ``redis://host:port/0``, ``rediss://...`` or ``unix:///path/to/redis.sock``."""
-    location, prefix = locate(url)
-    return RedisStore(location, prefix=prefix, options=options)
+    """Open ``redis://host:port/0`` or another URL that ``opening.py`` knows."""
+    places, prefix = places_of(url)
+    return RedisStore(places, prefix=prefix, options=options)

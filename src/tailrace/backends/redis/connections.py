@@ -8,10 +8,10 @@ import contextlib
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
 from tailrace import native
-from tailrace.backends.redis.location import Location
-from tailrace.backends.redis.wire import Wire, dial
+from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
 MOST = 32
@@ -22,17 +22,22 @@ KEPT = 8
 
 
 class Connections:
-    """Thread-safe."""
+    """Thread-safe.
 
-    def __init__(self, location: Location) -> None:
-        self._location = location
-        self._closed = False
+    Args:
+        dial: Opens one, within so many seconds.
+    """
+
+    def __init__(self, dial: Callable[[float], Wire]) -> None:
+        self._dial = dial
+        self._closed = self._retired = False
         self._start()
 
     def _start(self) -> None:
         self._stack = Stack()
         self._stacks: weakref.WeakKeyDictionary[object, Stack] = weakref.WeakKeyDictionary()
         self._used: set[Wire] = set()
+        self._doomed: set[Wire] = set()
 
     def take(self, deadline: float) -> Wire:
         """Lend a connection that the server has not closed; ``give_back`` must follow. Blocks.
@@ -50,7 +55,7 @@ class Connections:
         try:
             # Also while it waits for a slot, the store may be closed.
             self._check_open()
-            wire = dial(self._location, max(0.001, deadline - time.monotonic()))
+            wire = self._dial(max(0.001, deadline - time.monotonic()))
         except BaseException as exc:
             self._mine().push(None)
             if isinstance(exc, DurableStreamUnavailableError):
@@ -62,11 +67,25 @@ class Connections:
     def give_back(self, wire: Wire, *, keep: bool) -> None:
         """Take a connection back; ``keep`` it only if nothing is left to be read from it."""
         self._used.discard(wire)
-        if keep and not self._closed:
+        if self._doomed and wire in self._doomed:
+            self._doomed.discard(wire)
+            keep = False
+        if keep and not (self._closed or self._retired):
             self._mine().push(wire)
         else:
             wire.close()
             self._mine().push(None)
+
+    def renew(self) -> None:
+        """Begin no conversation on a present connection any more; those that run are still ended. From any thread."""
+        self._doomed = set(self._used)
+        for stack in self._all():
+            stack.hang_up()
+
+    def retire(self) -> None:
+        """Keep none from now on. From any thread."""
+        self._retired = True
+        self.renew()
 
     def close(self) -> None:
         """Close what is idle, and wake whoever waits for an answer. Never raises; from any thread."""
@@ -74,16 +93,19 @@ class Connections:
         for wire in tuple(self._used):
             # Only that: it is closed by whoever has it.
             wire.hang_up()
-        for stack in (self._stack, *self._stacks.values()):
+        for stack in self._all():
             for idle in stack.clear():
                 idle.hang_up()
 
     def forget(self) -> None:
         """In a child: let go of what is the parent's, and start afresh."""
-        idle = [wire for stack in (self._stack, *self._stacks.values()) for wire in stack.clear()]
+        idle = [wire for stack in self._all() for wire in stack.clear()]
         for wire in (*idle, *self._used):
             wire.disown()
         self._start()
+
+    def _all(self) -> "tuple[Stack, ...]":
+        return (self._stack, *self._stacks.values())
 
     def _mine(self) -> "Stack":
         home = native.home()
@@ -142,6 +164,18 @@ class Stack:
         if self._waiting:
             with self._freed:
                 self._freed.notify()
+
+    def hang_up(self) -> None:
+        """End all idle connections; whoever takes one next finds it stale, and closes it."""
+        taken: list[Wire | None] = []
+        # Taken out first: one that is in use must not be hung up.
+        with contextlib.suppress(IndexError):
+            while True:
+                taken.append(self._slots.pop())
+        for wire in reversed(taken):
+            if wire is not None:
+                wire.hang_up()
+            self.push(wire)
 
     def clear(self) -> list[Wire]:
         """Take all open connections out."""

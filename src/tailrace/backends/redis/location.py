@@ -51,6 +51,11 @@ class Location:
     connection_class: type[Any] = field(repr=False)
     settings: Mapping[str, Any] = field(repr=False)
 
+    def at(self, address: tuple[str, int]) -> "Location":
+        """Return another server that is connected to in the same way."""
+        settings = {**self.settings, "host": address[0], "port": address[1]}
+        return Location(_name(settings), self.connection_class, settings)
+
 
 def locate(url: StoreURL) -> tuple[Location, str]:
     """Read ``redis://``, ``rediss://`` or ``unix://``; return the server and the prefix.
@@ -81,14 +86,14 @@ def locate(url: StoreURL) -> tuple[Location, str]:
 
 
 def from_client(client: object) -> Location:
-    """Read an existing client: its settings are used, its connections are not.
+    """Read an existing client of one server: its settings are used, its connections are not.
 
     Raises:
         InvalidArgumentError: It is no synchronous client, or it decodes what must stay bytes.
     """
     pool = getattr(client, "connection_pool", None)
     if not isinstance(client, redis.Redis) or not isinstance(pool, redis.ConnectionPool):
-        raise InvalidArgumentError(f"a redis.Redis client is needed, not {type(client).__name__}")
+        raise InvalidArgumentError(f"a redis.Redis client is needed, or a RedisCluster, not {type(client).__name__}")
     return from_pool(pool)
 
 

@@ -5,17 +5,18 @@ cluster.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import hiredis
 
+from tailrace.backends.redis import errors
 from tailrace.backends.redis.connections import Connections
-from tailrace.backends.redis.errors import explain
-from tailrace.backends.redis.location import Location
-from tailrace.backends.redis.wire import Wire, dial
-from tailrace.errors import DurableStreamUnavailableError
+from tailrace.backends.redis.hello import ASK_WHO, Hello, read_hello
+from tailrace.backends.redis.slots import ASK_SLOTS, primaries
+from tailrace.backends.redis.wire import Wire
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.forks import renew_in_child
 
 PIPELINED = 128
@@ -23,11 +24,18 @@ PIPELINED = 128
 
 
 class Question(NamedTuple):
-    """Commands about the keys of one slot, packed; ``replies`` is how many answers they get."""
+    """Commands about the keys of one slot, packed.
+
+    Attributes:
+        key: Any of them; empty if the commands are about none.
+        replies: How many answers they get.
+        channel: Where what they change is told, if they change anything.
+    """
 
     key: bytes
     commands: bytes
     replies: int
+    channel: bytes = b""
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,11 +50,25 @@ Answer: TypeAlias = list[Any] | Trouble
 
 
 class Nodes(Protocol):
-    """The servers of one store. Thread-safe."""
+    """The servers of one store. Thread-safe.
 
-    @property
-    def name(self) -> str:
-        """For messages."""
+    Attributes:
+        name: For messages.
+        era: Another number whenever other servers have taken over: a watch of before has to be opened anew.
+        sharded: Whether hints go through the node that has the topic, and only through it. Known after ``greet``.
+    """
+
+    name: str
+    era: int
+    sharded: bool
+
+    def greet(self, timeout: float) -> str:
+        """Make sure that the servers can be used; return their product and version.
+
+        Raises:
+            StoreUnusableError: They can not; the message says what to do.
+            DurableStreamUnavailableError: They are away.
+        """
         ...
 
     def ask_one(self, question: Question, timeout: float) -> Answer:
@@ -56,7 +78,8 @@ class Nodes(Protocol):
     def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
         """Send all questions, at most one round trip per node and ``PIPELINED`` of them; return an answer for each.
 
-        Nothing is ever sent twice. An error of the server is a reply. Never raises for a server that fails.
+        What may have been done is never sent again. An error of the server is a reply. Never raises for a server that
+        fails.
         """
         ...
 
@@ -74,17 +97,46 @@ class Nodes(Protocol):
 
 
 class SingleNode(Nodes):
-    """One server."""
+    """One server, or what stands behind one name.
 
-    def __init__(self, location: Location) -> None:
-        self._location = location
+    Args:
+        name: For messages.
+        dial: Opens a connection within so many seconds.
+    """
+
+    era = 0
+    sharded = False
+
+    def __init__(self, name: str, dial: Callable[[float], Wire]) -> None:
+        self.name = name
+        self._dial = dial
         self._closed = False
-        self._connections = Connections(location)
+        self.connections = Connections(dial)
         renew_in_child(self)
 
-    @property
-    def name(self) -> str:
-        return self._location.name
+    def greet(self, timeout: float) -> str:
+        hello = self.hello(timeout)
+        if hello.mode == "sentinel":
+            raise StoreUnusableError(f"{self.name} is a sentinel: connect with redis+sentinel://host:port/service")
+        if hello.mode == "cluster" and self._has_neighbours(timeout):
+            raise StoreUnusableError(f"{self.name} is one node of a cluster: connect with redis+cluster://host:port")
+        return hello.product
+
+    def hello(self, timeout: float) -> Hello:
+        """Return what the server says of itself.
+
+        Raises:
+            StoreUnusableError: It can not be used.
+            DurableStreamUnavailableError: It is away.
+        """
+        answer = self.ask_one(Question(b"", ASK_WHO, 3), timeout)
+        if isinstance(answer, Trouble):
+            raise answer.error
+        return read_hello(answer, self.name)
+
+    def _has_neighbours(self, timeout: float) -> bool:
+        answer = self.ask_one(Question(b"", ASK_SLOTS, 1), timeout)
+        return isinstance(answer, list) and isinstance(answer[0], list) and len(primaries(answer[0])) > 1
 
     def ask_one(self, question: Question, timeout: float) -> Answer:
         return self._ask((question,), time.monotonic() + timeout)[0]
@@ -102,21 +154,21 @@ class SingleNode(Nodes):
     def dial(self, timeout: float) -> Wire:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
-        return dial(self._location, timeout)
+        return self._dial(timeout)
 
     def close(self) -> None:
         self._closed = True
-        self._connections.close()
+        self.connections.close()
 
     def after_fork(self) -> None:
         """Begin with connections of our own."""
-        self._connections.forget()
+        self.connections.forget()
 
     def _ask(self, questions: Sequence[Question], deadline: float) -> list[Answer]:
         answers: list[Answer] = []
         sent = False
         try:
-            wire = self._connections.take(deadline)
+            wire = self.connections.take(deadline)
         except DurableStreamUnavailableError as exc:
             return [Trouble(exc, sent=False)] * len(questions)
         whole = False
@@ -130,16 +182,17 @@ class SingleNode(Nodes):
                 answers.append(wire.receive(question.replies, deadline))  # noqa: PERF401
             whole = True
         except (OSError, hiredis.ProtocolError) as exc:
-            trouble = Trouble(self._explain(exc), sent)
+            trouble = Trouble(self.explain(exc), sent)
             answers += [trouble] * (len(questions) - len(answers))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
-            self._connections.give_back(wire, keep=whole)
+            self.connections.give_back(wire, keep=whole)
         return answers
 
-    def _explain(self, exc: Exception) -> DurableStreamUnavailableError:
+    def explain(self, exc: Exception) -> DurableStreamUnavailableError:
+        """Return our error for one that a connection raised."""
         if self._closed:
             return DurableStreamUnavailableError("the store is closed")
-        error = explain(exc, self.name)
+        error = errors.explain(exc, self.name)
         error.__cause__ = exc
         return error

@@ -1,28 +1,23 @@
 """Hearing of appends: one connection subscribed to exactly the channels of the followed topics.
 
 The script that appends publishes, so a hint is sent by the store itself, after the change, and only to processes that
-follow the topic. Waiting is on the socket and on a pipe that an interrupt writes to; nothing depends on the driver's
-timeouts.
+follow the topic. Where hints stay on the node of their topic, see ``sharded.py``.
 """
 
-import contextlib
-import os
 import select
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any
 
-import hiredis
 from typing_extensions import override
 
-from tailrace import native
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
+from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.nodes import Nodes
 from tailrace.backends.redis.resp import pack
-from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import Changes, Watch
+from tailrace.spi import Changes
 
 CHUNK = 500
 """Channels in one command."""
@@ -31,26 +26,25 @@ SILENCE = 5.0
 """Seconds of silence after which the server is asked whether it is there, and then has to answer."""
 
 
-class RedisWatch(Watch):
+class RedisWatch(Listening):
     """One engine's view of what moved."""
 
     def __init__(self, nodes: Nodes, keys: Keys, patience: float) -> None:
-        self._name = nodes.name
+        super().__init__(nodes.name)
+        self._nodes = nodes
         self._keys = keys
         self._patience = patience
         self._topics: dict[bytes, str] = {}
         self._moved: set[str] = set()
-        self._state = native.lock()
-        self._waiting = self._closed = False
-        self._wire: Wire = nodes.dial(patience)
         self._heard = time.monotonic()
         self._asked: float | None = None
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
-        self._poll = select.poll()
-        self._poll.register(self._woken, select.POLLIN)
-        self._poll.register(self._wire.fileno(), select.POLLIN)
+        try:
+            self._wire = nodes.dial(patience)
+        except BaseException:
+            self.close()
+            raise
+        self._era = nodes.era
+        self._attach(self._wire)
 
     @property
     @override
@@ -82,74 +76,19 @@ class RedisWatch(Watch):
                 ready = self._ready(max(0.0, min(deadline, self._due) - now))
                 if self._wire.fileno() in ready:
                     self._take(self._wire.pending())
-                if self._woken in ready:
-                    os.read(self._woken, 4096)
-                    interrupted = True
+                interrupted = self._was_interrupted(ready)
                 if now >= deadline:
                     break
             moved, self._moved = self._moved, set()
             return Changes(frozenset(moved))
-
-    @override
-    def interrupt(self) -> None:
-        with self._state, contextlib.suppress(BlockingIOError):
-            if not self._closed:
-                os.write(self._wake, b"!")
-
-    @override
-    def close(self) -> None:
-        self.interrupt()
-        with self._state:
-            if self._closed:
-                return
-            self._closed = True
-            # Under a waiting thread the descriptors must stay: their numbers could be given to somebody else.
-            if not self._waiting:
-                self._release()
-
-    def disown(self) -> None:
-        """In a child: close the descriptors and nothing else; what arrives there is the parent's."""
-        self._state = native.lock()
-        if self._wake >= 0:
-            self._closed = True
-            self._wire.disown()
-            self._close_pipe()
-
-    def _release(self) -> None:
-        self._wire.close()
-        self._close_pipe()
-
-    def _close_pipe(self) -> None:
-        fds, self._woken, self._wake = (self._woken, self._wake), -1, -1
-        for fd in fds:
-            if fd >= 0:
-                os.close(fd)
-
-    @contextlib.contextmanager
-    def _entered(self) -> Iterator[None]:
-        with self._state:
-            if self._closed:
-                raise DurableStreamUnavailableError("the watch is closed")
-            self._waiting = True
-        try:
-            yield
-        except (OSError, hiredis.ProtocolError) as exc:
-            raise explain(exc, self._name) from exc
-        finally:
-            with self._state:
-                self._waiting = False
-                if self._closed:
-                    self._release()
-
-    def _ready(self, seconds: float) -> set[int]:
-        # Rounded up: a pause that is cut to nothing would be waited for by going round.
-        return {fd for fd, _ in self._poll.poll(-int(-seconds * 1000 // 1))}
 
     @property
     def _due(self) -> float:
         return (self._heard if self._asked is None else self._asked) + SILENCE
 
     def _look_after(self, now: float) -> None:
+        if self._era != self._nodes.era:
+            raise DurableStreamUnavailableError(f"{self._name} has been replaced")
         if now < self._due:
             return
         if self._asked is not None:

@@ -71,22 +71,25 @@ class Writing:
         """Run a script on one topic; what comes back is its reply, or ``Trouble``."""
         keys = self._keys.of(topic)
         names = (keys.identity, keys.stream)
-        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1), timeout)
+        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1, keys.channel), timeout)
         if isinstance(answer, list) and _unknown_script(answer[0]):
-            answer = self._nodes.ask_one(Question(keys.stream, which.call_in_full(names, values), 1), timeout)
+            answer = self._nodes.ask_one(
+                Question(keys.stream, which.call_in_full(names, values), 1, keys.channel), timeout
+            )
         return self._reply(which, keys, answer)
 
     def run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
         """Run a script once for each of several topics; what comes back are replies, or ``Trouble``."""
         keyed = [(self._keys.of(topic), values) for topic, values in calls]
         questions = [
-            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1) for keys, values in keyed
+            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1, keys.channel)
+            for keys, values in keyed
         ]
         answers = list(self._nodes.ask(questions, timeout))
         unknown = [at for at, answer in enumerate(answers) if isinstance(answer, list) and _unknown_script(answer[0])]
         if unknown:
             again = [
-                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1)
+                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1, keys.channel)
                 for keys, values in (keyed[at] for at in unknown)
             ]
             for at, answer in zip(unknown, self._nodes.ask(again, timeout), strict=True):

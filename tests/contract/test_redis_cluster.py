@@ -1,0 +1,23 @@
+"""The Redis store passes the contract on a cluster of three nodes."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.contract import drivers
+from tests.redis_several import ClusterUnderTest
+
+from tailrace.testing.contract import *  # noqa: F403
+from tailrace.testing.servers.redis import RedisCluster
+
+driver = drivers.driver
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    with RedisCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def store_under_test(cluster: RedisCluster) -> ClusterUnderTest:
+    return ClusterUnderTest(cluster)
