@@ -15,6 +15,7 @@ from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
+from tailrace.backends.redis.replication import Confirmation
 from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
@@ -43,6 +44,8 @@ class RedisStore(RedisMaintenance, Backend):
         client: A synchronous ``redis.Redis`` (also one that ``Sentinel.master_for`` made) or ``RedisCluster``, whose
             settings are used (its connections are not), or places as ``opening.py`` reads them.
         prefix: Of all keys.
+        wait_replicas: How many replicas have to confirm an append or a seal; with fewer, its outcome is unknown.
+        wait_timeout: Seconds that they have for it.
         options: Retention and timeouts.
 
     Raises:
@@ -51,13 +54,22 @@ class RedisStore(RedisMaintenance, Backend):
         DurableStreamUnavailableError: The server is away.
     """
 
-    def __init__(self, client: object, *, prefix: str = DEFAULT_PREFIX, options: StoreOptions | None = None) -> None:
+    def __init__(
+        self,
+        client: object,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        wait_replicas: int = 0,
+        wait_timeout: float = 1.0,
+        options: StoreOptions | None = None,
+    ) -> None:
         options = options or StoreOptions()
+        confirmation = self._confirmation = Confirmation(wait_replicas, wait_timeout)
         keys = self._keys = Keys(prefix)
         nodes = self._nodes = nodes_of(client)
         self._patience = options.append_timeout
         self._reading = Reading(nodes, keys, options.tombstone_for, self._patience)
-        self._writing = Writing(nodes, keys, options)
+        self._writing = Writing(nodes, keys, options, confirmation)
         self._operations = Operations(nodes, keys, self._writing, options)
         self._sweeper = Sweeper(self._operations)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
@@ -65,6 +77,7 @@ class RedisStore(RedisMaintenance, Backend):
         self._closed = False
         try:
             self._product = nodes.greet(self._patience)
+            confirmation.check(nodes, self._patience)
         except BaseException:
             self.close()
             raise
@@ -147,5 +160,12 @@ class RedisStore(RedisMaintenance, Backend):
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:
     """Open ``redis://host:port/0`` or another URL that ``opening.py`` knows."""
+    confirmation, url = Confirmation.taken_from(url)
     places, prefix = places_of(url)
-    return RedisStore(places, prefix=prefix, options=options)
+    return RedisStore(
+        places,
+        prefix=prefix,
+        wait_replicas=confirmation.replicas,
+        wait_timeout=confirmation.timeout,
+        options=options,
+    )

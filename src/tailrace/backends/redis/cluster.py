@@ -183,9 +183,9 @@ class Cluster(Nodes):
         ways = [way for way in (redirect(error, asked, self._atlas.remap) for error in errors) if way is not None]
         if ways:
             return self._follow(errand, answer, ways)
-        if any(code_of(error) == "TRYAGAIN" for error in errors):
+        if any(code_of(str(error)) == "TRYAGAIN" for error in errors):
             return self._put_off(errand)
-        if any(code_of(error) == "CLUSTERDOWN" for error in errors):
+        if any(code_of(str(error)) == "CLUSTERDOWN" for error in errors):
             self._atlas.doubt()
         return None
 
@@ -213,9 +213,11 @@ class Cluster(Nodes):
         if isinstance(answer, Trouble):
             return answer
         if errand.asking:
-            # Every other reply is that to ASKING.
-            answer = answer[1::2]
-        if any(code_of(reply) in ("ASK", "MOVED", "TRYAGAIN") for reply in answer):
+            # Every other reply is that to ASKING, up to what was asked after all questions.
+            both = 2 * errand.question.replies
+            answer = answer[1:both:2] + answer[both:]
+        codes = {code_of(str(reply)) for reply in answer if isinstance(reply, Exception)}
+        if codes & {"ASK", "MOVED", "TRYAGAIN"}:
             error = DurableStreamUnavailableError(f"{self.name} is moving this topic to another node")
             # None of the nodes did what it was asked for, or it was only asked to read.
             return Trouble(error, sent=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import hiredis
 
-from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble
+from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble, afterwards, conclude, unfinished
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
@@ -35,7 +35,8 @@ class Exchange:
             self._fail(exc, sent=False)
             return
         try:
-            self._wire.send(b"".join([question.commands for question in self._questions]), deadline)
+            commands = [question.commands for question in self._questions]
+            self._wire.send(b"".join((*commands, afterwards(self._questions))), deadline)
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
 
@@ -57,6 +58,8 @@ class Exchange:
         try:
             for question in self._questions[len(self.answers) :]:
                 self.answers.append(wire.receive(question.replies, deadline))
+            if afterwards(self._questions):
+                conclude(self._questions, self.answers, wire.receive(1, deadline))
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
         else:
@@ -76,7 +79,7 @@ class Exchange:
         self._fail(self.node.explain(exc), sent=True)
 
     def _fail(self, error: DurableStreamUnavailableError, *, sent: bool) -> None:
-        self.answers += [Trouble(error, sent)] * (len(self._questions) - len(self.answers))
+        self.answers = unfinished(self._questions, self.answers, Trouble(error, sent))
 
 
 def perform(exchanges: Sequence[Exchange], deadline: float) -> None:
