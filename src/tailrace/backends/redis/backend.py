@@ -2,6 +2,7 @@
 
 Reading: ``reading.py``. Changing: ``writing.py`` and ``scripts/``. Being told: ``watch.py``, ``sharded.py``. Which
 servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operations: ``maintenance.py`` and ``sweep.py``.
+How they are set: ``settings.py``, ``durability.py``, ``examination.py``.
 """
 
 import weakref
@@ -10,12 +11,15 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from tailrace.backends.redis.cluster import Cluster
+from tailrace.backends.redis.durability import ASKED, sentence
+from tailrace.backends.redis.examination import examine
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
 from tailrace.backends.redis.replication import Confirmation
+from tailrace.backends.redis.settings import Settings, look
 from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
@@ -30,6 +34,8 @@ from tailrace.spi import (
     Bounds,
     Capabilities,
     Entry,
+    Examinable,
+    Findings,
     ReadOutcome,
     ReadRequest,
     Unborn,
@@ -37,8 +43,10 @@ from tailrace.spi import (
 )
 
 
-class RedisStore(RedisMaintenance, Backend):
-    """One handle on a Redis or Valkey server. Also implements ``Maintenance``. Thread-safe; reopens after a fork.
+class RedisStore(RedisMaintenance, Examinable, Backend):
+    """One handle on Redis or Valkey servers. Thread-safe; reopens after a fork.
+
+    Also implements ``Maintenance`` and ``Examinable``.
 
     Args:
         client: A synchronous ``redis.Redis`` (also one that ``Sentinel.master_for`` made) or ``RedisCluster``, whose
@@ -78,6 +86,7 @@ class RedisStore(RedisMaintenance, Backend):
         try:
             self._product = nodes.greet(self._patience)
             confirmation.check(nodes, self._patience)
+            self._durability = sentence(self._first_look(), confirmation)
         except BaseException:
             self.close()
             raise
@@ -94,10 +103,7 @@ class RedisStore(RedisMaintenance, Backend):
         return Capabilities(
             store=self._product,
             durable=True,
-            durability=(
-                "An acknowledged record is in the memory of the server; whether it survives a crash or a failover "
-                "is up to its appendonly, save and replication settings."
-            ),
+            durability=self._durability,
             shared=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative",
@@ -141,6 +147,11 @@ class RedisStore(RedisMaintenance, Backend):
         return watch
 
     @override
+    def examine(self) -> Findings:
+        self._check_open()
+        return examine(self._nodes, self._confirmation, self._patience)
+
+    @override
     def close(self) -> None:
         self._closed = True
         for watch in tuple(self._watches):
@@ -152,6 +163,13 @@ class RedisStore(RedisMaintenance, Backend):
         for watch in tuple(self._watches):
             watch.disown()
         self._watches.clear()
+
+    def _first_look(self) -> Settings:
+        try:
+            return look(self._nodes, 0, ASKED, self._patience)[0]
+        except DurableStreamUnavailableError:
+            # Of a cluster, one node may be away: a sentence is no reason not to open.
+            return Settings()
 
     def _check_open(self) -> None:
         if self._closed:
