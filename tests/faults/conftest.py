@@ -10,9 +10,8 @@ from tailrace.testing.builtin import MemoryUnderTest, SqliteUnderTest
 from tailrace.testing.peers import Peer
 from tailrace.testing.stores import StoreUnderTest
 
-
-SLOW_ON_REDIS = ("test_s14_sqlite_busy.py", "test_away_again_and_again_for_less_than_the_budget")
-"""What takes seconds there and is about the engine, or about locks."""
+SLOW_ON_REDIS = ("test_s11_", "test_s14_", "test_away_again_and_again_for_less_than_the_budget")
+"""What takes seconds there and is about the engine, about other databases, or about locks."""
 
 
 @pytest.hookimpl(tryfirst=True)
