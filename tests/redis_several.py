@@ -17,16 +17,17 @@ class ClusterUnderTest(RedisUnderTest):
 
     name = "redis-cluster"
 
-    def __init__(self, cluster: RedisCluster) -> None:
+    def __init__(self, cluster: RedisCluster, protocol: int = 2) -> None:
         super().__init__(cluster.nodes[0].url)
         self._cluster = cluster
+        self._protocol = protocol
         self._operators = [redis.Redis.from_url(node.url, protocol=2) for node in cluster.nodes]
 
     def unavailable(self) -> str | None:
         return None
 
     def url(self) -> str:
-        return f"{self._cluster.url}/?prefix={self._keys}"
+        return f"{self._cluster.url}/?prefix={self._keys}&protocol={self._protocol}"
 
     def backup(self) -> object:
         return [self._copy(operator) for operator in self._operators]

@@ -12,6 +12,7 @@ from tests.redis_server import redis_server
 
 import tailrace
 from tailrace import CLOSED, DurableStreamUnavailableError, StreamClient
+from tailrace.testing.servers.redis import RedisCluster
 
 # Python 3.12 and later warn of every fork with threads; that is what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
@@ -24,11 +25,20 @@ def server() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A Redis Cluster."""
+    with RedisCluster() as nodes:
+        yield nodes.url
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", pytest.param("redis-cluster", marks=pytest.mark.long)])
 def streams(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StreamClient]:
     """A client of each store."""
     if request.param == "redis":
         address = f"{request.getfixturevalue('server')}/0?prefix=fork-{secrets.token_hex(4)}"
+    elif request.param == "redis-cluster":
+        address = f"{request.getfixturevalue('cluster')}?prefix=fork-{secrets.token_hex(4)}"
     else:
         address = "memory://" if request.param == "memory" else url(tmp_path)
     with tailrace.connect(address) as client:

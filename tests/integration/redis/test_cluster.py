@@ -1,25 +1,29 @@
 """A cluster whose slots move and whose nodes die: nothing lost, doubled or reordered, and neighbours do not notice."""
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
+import redis
 from tests.integration.redis.crowd import Crowd, Reader, in_order, until
 from tests.integration.redis.steps import append, bounds, numbered, payloads, read, refused
+from tests.integration.redis.test_rights import APPENDER, READER
 
 from tailrace import StreamClient, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.backends.redis.keys import Keys, TopicKeys
 from tailrace.errors import StoreUnusableError
 from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
+from tailrace.testing.faults.resp_proxy import RespProxy
 from tailrace.testing.servers.redis import RedisCluster, RedisServer, flavour
 from tailrace.testing.servers.redis.resharding import begin_move, end_move, move, move_keys
 
 OpenStore = Callable[..., RedisStore]
 
-# Hints that are lost are made up for so late that a test which needs it fails; a store that is well is looked at anyway,
-# but less often than within these seconds.
+# Hints that are lost are made up for so late that a test which needs it fails: also a store that is well is looked at
+# now and then, but less often.
 NO_FALLBACK = EngineOptions(poll_healthy=60.0, poll_unsure=60.0)
 HINTED = 5.0
 
@@ -237,6 +241,61 @@ def test_a_node_that_hangs_keeps_its_own_topics_waiting_once_and_the_others_hard
     assert 2 <= len(found) <= 3
 
 
+def test_a_reply_of_one_node_that_is_lost_is_unknown_for_its_topics_only(cluster: RedisCluster, prefix: str) -> None:
+    cluster.wait_until_whole()
+    topics = one_on_each(cluster, prefix)
+    with contextlib.ExitStack() as stack:
+        proxies = {node.port: stack.enter_context(RespProxy(("127.0.0.1", node.port))) for node in cluster.nodes}
+
+        def through(address: tuple[str, int]) -> tuple[str, int]:
+            return "127.0.0.1", proxies[address[1]].port if address[1] in proxies else address[1]
+
+        first = cluster.nodes[0].port
+        client = redis.RedisCluster("127.0.0.1", proxies[first].port, address_remap=through, protocol=2)
+        stack.callback(client.close)
+        store = RedisStore(client, prefix=prefix)
+        stack.callback(store.close)
+        entries = [spi.Entry(topic, [b"x"]) for topic in topics.values()]
+        assert {type(outcome) for outcome in store.append(entries, 10.0)} == {spi.Appended}
+        loss = proxies[first].lose_reply("^EVALSHA")
+
+        outcomes = store.append(entries, 10.0)
+
+        assert loss.happened.is_set()
+        told = dict(zip(topics, (type(outcome) for outcome in outcomes), strict=True))
+        assert told.pop(first) is spi.AppendUnknown
+        assert set(told.values()) == {spi.Appended}
+        for topic in topics.values():
+            # Once: it was not sent again, and not by way of another node either.
+            assert payloads(read(store, topic, bounds(store, topic).beginning)) == [b"x", b"x"]
+        assert all(proxy.seen["EVALSHA"] for proxy in proxies.values())
+
+
+def test_the_least_rights_are_enough_in_a_cluster_too(cluster: RedisCluster, store: RedisStore, prefix: str) -> None:
+    topics = one_on_each(cluster, prefix)
+    connect = ["+cluster|slots", "+asking"]
+    rights = {
+        "reader": [*connect, *READER, "+ssubscribe", "+sunsubscribe"],
+        "appender": [*connect, *APPENDER, "+spublish"],
+    }
+    users = {}
+    for name, commands in rights.items():
+        for node in cluster.nodes:
+            node.call("ACL", "SETUSER", name, "reset", "on", ">pw", f"~{prefix}:*", f"&{prefix}:*", *commands)
+        url = cluster.url.replace("://", f"://{name}:pw@") + f"?prefix={prefix}"
+        users[name] = spi.open_store(parse_url(url), StoreOptions())
+    watch = users["reader"].watch()
+    watch.follow(topics.values(), ())
+    for topic in topics.values():
+        (outcome,) = users["appender"].append([spi.Entry(topic, [b"x"])], 10.0)
+        assert isinstance(outcome, spi.Appended)
+        assert watch.wait(5.0).topics == {topic}
+        assert payloads(read(users["reader"], topic, bounds(users["reader"], topic).beginning)) == [b"x"]
+    watch.close()
+    for user in users.values():
+        user.close()
+
+
 def test_listings_trims_and_sweeps_reach_every_node(cluster: RedisCluster, open_store: OpenStore, prefix: str) -> None:
     topics = one_on_each(cluster, prefix)
     before = open_store()
@@ -253,6 +312,27 @@ def test_listings_trims_and_sweeps_reach_every_node(cluster: RedisCluster, open_
     for topic in topics.values():
         assert before.delete(topic) is True
     assert before.topics() == []
+
+
+def test_a_node_that_is_away_does_not_keep_the_others_from_being_swept(
+    cluster: RedisCluster, open_store: OpenStore, prefix: str
+) -> None:
+    topics = one_on_each(cluster, prefix)
+    store = open_store(retention=Retention(max_records=3))
+    before = open_store()
+    for topic in topics.values():
+        append(before, topic, *numbered(10))
+    for victim in cluster.nodes:
+        victim.kill()
+        report = store.sweep(spi.SweepBudget())
+        assert not report.done
+        assert report.topics == 2
+        victim.start()
+        cluster.wait_until_whole()
+        # A listing that lacks some of them would be taken for the truth.
+        until(lambda: len(before.topics()) == 3)
+    assert {info.records for info in before.topics()} == {3}
+    assert store.sweep(spi.SweepBudget()).done
 
 
 def test_one_node_of_a_cluster_is_not_taken_for_a_server(cluster: RedisCluster) -> None:

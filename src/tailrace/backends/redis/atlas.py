@@ -21,7 +21,7 @@ from tailrace.forks import renew_in_child
 EVERY = 1.0
 """Seconds between two looks."""
 
-PATIENCE = 1.0
+PATIENCE = 2.0
 """Seconds that one node has to say what it knows, before another is asked."""
 
 

@@ -19,7 +19,7 @@ from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
 from tailrace.backends.redis.replication import Confirmation
-from tailrace.backends.redis.settings import Settings, look
+from tailrace.backends.redis.settings import look
 from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
@@ -86,7 +86,7 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         try:
             self._product = nodes.greet(self._patience)
             confirmation.check(nodes, self._patience)
-            self._durability = sentence(self._first_look(), confirmation)
+            self._durability = sentence(look(nodes, 0, ASKED, self._patience)[0], confirmation)
         except BaseException:
             self.close()
             raise
@@ -163,13 +163,6 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         for watch in tuple(self._watches):
             watch.disown()
         self._watches.clear()
-
-    def _first_look(self) -> Settings:
-        try:
-            return look(self._nodes, 0, ASKED, self._patience)[0]
-        except DurableStreamUnavailableError:
-            # Of a cluster, one node may be away: a sentence is no reason not to open.
-            return Settings()
 
     def _check_open(self) -> None:
         if self._closed:

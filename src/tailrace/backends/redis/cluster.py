@@ -4,57 +4,20 @@ A node that is away costs its own topics an answer and nobody else's. What a nod
 certainly did not do, so it is asked again; what may have been done is not.
 """
 
-import dataclasses
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tailrace.backends.redis.atlas import Atlas
-from tailrace.backends.redis.errors import code_of
+from tailrace.backends.redis.errands import PAUSES, Errand, hint, says
 from tailrace.backends.redis.exchange import Exchange, perform
 from tailrace.backends.redis.nodes import PIPELINED, Answer, Nodes, Question, Trouble
-from tailrace.backends.redis.resp import pack
-from tailrace.backends.redis.slots import Address, Redirect, all_are_asked, redirect, slot_of, with_asking
+from tailrace.backends.redis.slots import Address, Redirect, all_are_asked, redirect, slot_of
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
-HOPS = 8
-"""How often one question follows a redirection."""
-
-PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
-"""Seconds between tries to reach a topic whose keys are being moved right now, one after the other."""
-
 SHARDED_SINCE = (7,)
-
-_log = logging.getLogger("tailrace.redis")
-
-
-@dataclass(slots=True)
-class Errand:
-    """A question on its way.
-
-    Attributes:
-        at: Its place among the questions.
-        to: Whom it goes to; ``None`` while nobody serves its slot.
-        asking: Whether it goes there by way of ASK.
-        tries: How often it was put off because its keys were being moved.
-    """
-
-    at: int
-    question: Question
-    to: Address | None
-    asking: bool = False
-    hops: int = 0
-    tries: int = 0
-
-    def as_sent(self) -> Question:
-        """Return the question as the node is asked it."""
-        question = self.question
-        if not self.asking:
-            return question
-        return question._replace(commands=with_asking(question.commands), replies=2 * question.replies)
+"""From this release on all nodes can tell hints to those only who listen where the topic is."""
 
 
 class Cluster(Nodes):
@@ -156,7 +119,9 @@ class Cluster(Nodes):
             for errand, answer in zip(parcel, exchange.answers, strict=True):
                 again = self._after(errand, answer, address, deadline)
                 if again is None:
-                    answers[errand.at] = self._final(errand, answer, told)
+                    answers[errand.at] = errand.final(answer, self.name)
+                    if errand.asking and errand.question.channel and self.sharded and not isinstance(answer, Trouble):
+                        told.append(hint(errand.question.channel))
                 elif again.tries > errand.tries:
                     put_off.append(again)
                 else:
@@ -176,16 +141,16 @@ class Cluster(Nodes):
             # Certainly not done: whoever has taken over may be asked.
             self._atlas.refresh_if_stale(deadline)
             owner = self._owner(errand.question)
-            return None if owner in (asked, None) else self._on(errand, to=owner, asking=False)
+            return None if owner in (asked, None) else errand.on(owner)
         errors = [reply for reply in answer if isinstance(reply, Exception)]
         if not errors:
             return None
         ways = [way for way in (redirect(error, asked, self._atlas.remap) for error in errors) if way is not None]
         if ways:
             return self._follow(errand, answer, ways)
-        if any(code_of(str(error)) == "TRYAGAIN" for error in errors):
-            return self._put_off(errand)
-        if any(code_of(str(error)) == "CLUSTERDOWN" for error in errors):
+        if any(says(error, "TRYAGAIN") for error in errors):
+            return errand.put_off(self._owner(errand.question))
+        if any(says(error, "CLUSTERDOWN") for error in errors):
             self._atlas.doubt()
         return None
 
@@ -193,38 +158,11 @@ class Cluster(Nodes):
         for way in ways:
             if not way.asking:
                 self._atlas.moved(way.slot, way.address)
-                return self._on(errand, to=way.address, asking=False)
+                return errand.on(way.address)
         if all_are_asked(errand.question.commands, answer):
-            return self._on(errand, to=ways[0].address, asking=True)
+            return errand.on(ways[0].address, asking=True)
         # Of two keys, one is here and one is there, and either node would take the other one for missing.
-        return self._put_off(errand)
-
-    def _on(self, errand: Errand, *, to: Address | None, asking: bool) -> Errand | None:
-        if errand.hops >= HOPS:
-            return None
-        return dataclasses.replace(errand, to=to, asking=asking, hops=errand.hops + 1)
-
-    def _put_off(self, errand: Errand) -> Errand | None:
-        if errand.tries >= len(PAUSES):
-            return None
-        return dataclasses.replace(errand, to=self._owner(errand.question), asking=False, tries=errand.tries + 1)
-
-    def _final(self, errand: Errand, answer: Answer, told: list[Question]) -> Answer:
-        if isinstance(answer, Trouble):
-            return answer
-        if errand.asking:
-            # Every other reply is that to ASKING, up to what was asked after all questions.
-            both = 2 * errand.question.replies
-            answer = answer[1:both:2] + answer[both:]
-        codes = {code_of(str(reply)) for reply in answer if isinstance(reply, Exception)}
-        if codes & {"ASK", "MOVED", "TRYAGAIN"}:
-            error = DurableStreamUnavailableError(f"{self.name} is moving this topic to another node")
-            # None of the nodes did what it was asked for, or it was only asked to read.
-            return Trouble(error, sent=False)
-        channel = errand.question.channel
-        if errand.asking and channel and self.sharded:
-            told.append(Question(channel, pack((b"SPUBLISH", channel, b"")), 1))
-        return answer
+        return errand.put_off(self._owner(errand.question))
 
     def _tell(self, told: Sequence[Question], deadline: float) -> None:
         # Done by the node that the slot is moving to. Who is to hear of it still listens at the one it moves from.

@@ -22,6 +22,8 @@ _UNUSABLE = {
     "OOM": "has no memory left: nothing was stored; free some, or raise maxmemory",
     "MISCONF": "can not write its snapshot and so refuses to write: nothing was stored; look at its log",
     "CROSSSLOT": "is behind something that splits the keys of one topic: connect with redis+cluster://",
+    "MOVED": "does not have this topic: connect with redis+cluster://",
+    "ASK": "does not have this topic any more: connect with redis+cluster://",
     "EXECABORT": "refused one command of several",
 }
 _TRANSIENT = {
@@ -31,8 +33,6 @@ _TRANSIENT = {
     "MASTERDOWN": "is a replica whose primary is away",
     "CLUSTERDOWN": "is part of a cluster that is down",
     "TRYAGAIN": "is moving this topic to another node",
-    "MOVED": "does not have this topic: connect with redis+cluster://",
-    "ASK": "does not have this topic any more: connect with redis+cluster://",
     "NOREPLICAS": "has fewer replicas than it demands, and refuses to write",
     "UNKILLABLE": "is busy with somebody's script",
 }

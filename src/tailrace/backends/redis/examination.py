@@ -35,9 +35,9 @@ def examine(nodes: Nodes, confirmation: Confirmation, timeout: float) -> Finding
     """Look at every server.
 
     Raises:
-        DurableStreamUnavailableError: One is away.
+        DurableStreamUnavailableError: None of them answers.
     """
-    found = list(every(nodes, DIRECTIVES, timeout))
+    found = every(nodes, DIRECTIVES, timeout)
     facts: dict[str, str] = {}
     sizes: dict[str, int] = {}
     for settings in found:
@@ -62,7 +62,7 @@ def _together(found: Sequence[Settings], of: Callable[[Settings], Sequence[str]]
         for sentence in of(settings):
             said.setdefault(sentence, []).append(settings.name)
     return tuple(
-        sentence if len(names) == len(found) else f"{', '.join(filter(None, names))}: {sentence}"
+        f"{', '.join(names)}: {sentence}" if len(names) < len(found) and all(names) else sentence
         for sentence, names in said.items()
     )
 

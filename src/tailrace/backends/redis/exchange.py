@@ -34,6 +34,12 @@ class Exchange:
         except DurableStreamUnavailableError as exc:
             self._fail(exc, sent=False)
             return
+        if time.monotonic() >= deadline:
+            # Before the first byte: so it is known what became of it.
+            self.node.connections.give_back(self._wire, keep=True)
+            self._wire = None
+            self._fail(DurableStreamUnavailableError(f"{self.node.name} was not asked in time"), sent=False)
+            return
         try:
             commands = [question.commands for question in self._questions]
             self._wire.send(b"".join((*commands, afterwards(self._questions))), deadline)

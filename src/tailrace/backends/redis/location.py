@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
@@ -74,7 +74,9 @@ def locate(url: StoreURL) -> tuple[Location, str]:
     parts = urlsplit(url.raw)
     query = urlencode([pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] in _DRIVERS])
     try:
-        pool = redis.ConnectionPool.from_url(urlunsplit(parts._replace(query=query, scheme=url.scheme)))
+        # Not by urlunsplit, which makes unix:/path of unix:///path.
+        place = url.raw.partition("://")[2].partition("?")[0].partition("#")[0]
+        pool = redis.ConnectionPool.from_url(f"{url.scheme}://{place}?{query}")
         port = parts.port
     except (ValueError, TypeError) as exc:
         raise InvalidArgumentError(f"{url.scheme}:// can not be used like this: {exc}") from exc

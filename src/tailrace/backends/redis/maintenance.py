@@ -1,6 +1,7 @@
 """Operations on a Redis store: list, trim, delete, sweep."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -12,7 +13,7 @@ from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.scripts import script
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.writing import Writing, new_incarnation, whole
-from tailrace.errors import StoreUnusableError
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.options import Retention, StoreOptions
 from tailrace.spi import Maintenance, SweepBudget, SweepReport, TopicInfo
 
@@ -21,6 +22,22 @@ ROOM = 1000
 
 SCANNED = 1000
 """Keys that one step of a scan looks at."""
+
+
+class Step(NamedTuple):
+    """What one step of a scan found.
+
+    Attributes:
+        names: Of topics.
+        cursor: Where the next step begins; ``0`` at the end of the node.
+        more: Whether there is another node.
+        error: Why the node could not be scanned, if it could not.
+    """
+
+    names: list[str]
+    cursor: bytes
+    more: bool
+    error: DurableStreamUnavailableError | None = None
 
 
 class Operations:
@@ -32,25 +49,31 @@ class Operations:
         self._keys = keys
         self._writing = writing
 
-    def scan(self, node: int, cursor: bytes, prefix: str = "") -> tuple[list[str], bytes, bool]:
-        """Return the topics of one step of a scan, the next cursor (``0`` at the end), and whether nodes are left."""
+    def scan(self, node: int, cursor: bytes, prefix: str = "") -> Step:
+        """Do one step of a scan. Never raises for a node that is away."""
         command = (b"SCAN", cursor, b"MATCH", self._keys.pattern(prefix), b"COUNT", SCANNED)
         answer, more = self._nodes.ask_everywhere(pack(command), node, self.options.append_timeout)
         if isinstance(answer, Trouble):
-            raise answer.error
+            return Step([], b"0", more, answer.error)
         (reply,) = answer
         if isinstance(reply, Exception):
-            raise explain(reply, self._nodes.name) from reply
+            return Step([], b"0", more, explain(reply, self._nodes.name))
         names = (self._keys.topic(key) for key in reply[1])
-        return [name for name in names if name is not None], reply[0], more
+        return Step([name for name in names if name is not None], reply[0], more)
 
     def every(self, prefix: str) -> Iterator[str]:
-        """Return the topics of all nodes; some perhaps twice."""
+        """Return the topics of all nodes; some perhaps twice.
+
+        Raises:
+            DurableStreamUnavailableError: A node did not answer, or refused.
+        """
         node, more = 0, True
         while more:
             cursor = b"0"
             while True:
-                names, cursor, more = self.scan(node, cursor, prefix)
+                names, cursor, more, error = self.scan(node, cursor, prefix)
+                if error is not None:
+                    raise error
                 yield from names
                 if cursor == b"0":
                     break

@@ -17,7 +17,7 @@ from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 EVERY = 5.0
 """Seconds between two looks while nothing goes wrong: a primary that is cut off from everybody but us looks well."""
 
-PATIENCE = 1.0
+PATIENCE = 2.0
 """Seconds that one sentinel has to answer."""
 
 

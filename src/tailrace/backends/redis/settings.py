@@ -3,7 +3,7 @@
 Never ``CONFIG GET *``: that would bring passwords along.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailrace.backends.redis.errors import code_of
@@ -20,11 +20,13 @@ class Settings:
         info: The fields of INFO.
         config: The directives that were asked for.
         unread: What could not be read, and why.
+        error: Why nothing could, if the server is away.
     """
 
     info: dict[str, str] = field(default_factory=dict)
     config: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    error: DurableStreamUnavailableError | None = None
 
     @property
     def name(self) -> str:
@@ -44,56 +46,55 @@ class Settings:
         return self.info["aof_enabled"] == "1" if "aof_enabled" in self.info else None
 
 
-def every(nodes: Nodes, names: Iterable[str], timeout: float) -> Iterator[Settings]:
-    """Read the settings of each node.
+def every(nodes: Nodes, names: Sequence[str], timeout: float) -> list[Settings]:
+    """Read the settings of each node; of one that is away, that it is.
 
     Raises:
-        DurableStreamUnavailableError: A node is away.
+        DurableStreamUnavailableError: None of them answers.
     """
-    node, more = 0, True
+    found: list[Settings] = []
+    more = True
     while more:
-        found, more = look(nodes, node, names, timeout)
-        yield found
-        node += 1
+        settings, more = look(nodes, len(found), names, timeout)
+        found.append(settings)
+    if all(settings.error is not None for settings in found) and found[0].error is not None:
+        raise found[0].error
+    return found
 
 
-def look(nodes: Nodes, node: int, names: Iterable[str], timeout: float) -> tuple[Settings, bool]:
-    """Read the settings of the node of that number; return them, and whether there is another node.
-
-    Raises:
-        DurableStreamUnavailableError: It is away.
-    """
-    found = Settings()
-    reply, more = _ask(nodes, node, (b"INFO",), timeout)
-    if isinstance(reply, bytes):
-        found.info = dict(line.split(":", 1) for line in reply.decode(errors="replace").splitlines() if ":" in line)
-    else:
-        found.unread.append(_why("INFO", reply))
-    for name in names:
-        # One by one: 6.2 takes only one name.
-        reply, more = _ask(nodes, node, (b"CONFIG", b"GET", name.encode()), timeout)
-        if not isinstance(reply, list | dict):
-            found.unread.append(_why("CONFIG GET", reply))
+def look(nodes: Nodes, node: int, names: Sequence[str], timeout: float) -> tuple[Settings, bool]:
+    """Read the settings of the node of that number; return them, and whether there is another node. Never raises."""
+    found, more = Settings(), False
+    # Of the directives, one by one: 6.2 takes only one name.
+    for command in ((b"INFO",), *((b"CONFIG", b"GET", name.encode()) for name in names)):
+        answer, more = nodes.ask_everywhere(pack(command), node, timeout)
+        if isinstance(answer, Trouble):
+            found.error = answer.error
+            found.unread.append(f"one server is away: {answer.error}")
             break
-        flat = [part for pair in reply.items() for part in pair] if isinstance(reply, dict) else reply
-        texts = [part.decode(errors="replace") if isinstance(part, bytes) else str(part) for part in flat]
-        found.config.update(zip(texts[::2], texts[1::2], strict=True))
+        (reply,) = answer
+        if isinstance(reply, bytes):
+            lines = reply.decode(errors="replace").splitlines()
+            found.info = dict(line.split(":", 1) for line in lines if ":" in line)
+        elif isinstance(reply, list | dict):
+            found.config.update(_pairs(reply))
+        else:
+            found.unread.append(_why(" ".join(part.decode() for part in command[:2]), reply))
+            if command[0] == b"CONFIG":
+                break
     return found, more
+
+
+def _pairs(reply: list[bytes] | dict[bytes, bytes]) -> dict[str, str]:
+    # A list in RESP2, a dictionary in RESP3.
+    flat = [part for pair in reply.items() for part in pair] if isinstance(reply, dict) else reply
+    texts = [part.decode(errors="replace") for part in flat]
+    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def number(text: str) -> int | None:
     """Return a whole number; ``None`` for anything else."""
     return int(text) if text.isdecimal() else None
-
-
-def _ask(nodes: Nodes, node: int, command: tuple[bytes, ...], timeout: float) -> tuple[object, bool]:
-    answer, more = nodes.ask_everywhere(pack(command), node, timeout)
-    if isinstance(answer, Trouble):
-        raise answer.error
-    (reply,) = answer
-    if isinstance(reply, Exception) and code_of(str(reply)) in ("LOADING", "NOAUTH", "MASTERDOWN"):
-        raise DurableStreamUnavailableError(f"{nodes.name} does not answer: {reply}")
-    return reply, more
 
 
 def _why(command: str, reply: object) -> str:

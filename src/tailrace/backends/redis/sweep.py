@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tailrace.backends.redis.identity import EPOCH_MS, Identity, milliseconds
-from tailrace.errors import StoreUnusableError
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.spi import SweepBudget, SweepReport
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Tally:
     bytes: int = 0
     forgotten: int = 0
     failures: list[StoreUnusableError] = field(default_factory=list)
+    away: DurableStreamUnavailableError | None = None
 
     @property
     def room(self) -> int:
@@ -53,12 +54,15 @@ class Sweeper:
 
         Raises:
             StoreUnusableError: Nothing worked. Single topics that fail are logged and passed.
-            DurableStreamUnavailableError: The server is away.
+            DurableStreamUnavailableError: The server is away. One of several nodes is logged and passed, and the sweep
+                is not done.
         """
         tally = Tally(budget, time.monotonic() + budget.max_seconds)
         done = self._go_on(tally)
-        if tally.failures and not tally.topics:
-            raise tally.failures[0]
+        trouble = tally.away or next(iter(tally.failures), None)
+        if trouble is not None and not tally.topics:
+            raise trouble
+        done = done and tally.away is None
         return SweepReport(tally.topics, tally.records, tally.bytes, tally.forgotten, done=done)
 
     def _go_on(self, tally: Tally) -> bool:
@@ -72,10 +76,16 @@ class Sweeper:
                 return True
             if not tally.room:
                 return False
-            self._step()
+            self._step(tally)
 
-    def _step(self) -> None:
-        names, self._cursor, more = self._operations.scan(self._node, self._cursor)
+    def _step(self, tally: Tally) -> None:
+        names, self._cursor, more, error = self._operations.scan(self._node, self._cursor)
+        if error is not None:
+            if not more and self._node == 0:
+                raise error
+            # The topics of the other nodes do not wait for this one.
+            tally.away = error
+            _log.warning("a node could not be swept and was passed: %s", error)
         if self._cursor == b"0":
             self._node += 1
             self._last_step = not more
