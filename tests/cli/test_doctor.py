@@ -14,7 +14,7 @@ from tailrace.backends.sqlite.location import Location
 from tailrace.cli import doctor as command
 from tailrace.cli.exits import Code
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import AppendOutcome, AppendRefused, Entry
+from tailrace.spi import AppendOutcome, AppendRefused, Entry, Findings
 
 
 def test_a_healthy_store_is_examined_and_left_as_it_was(run: Command, db: str, home: Path) -> None:
@@ -58,6 +58,35 @@ def test_where_the_file_lies_is_warned_of(monkeypatch: pytest.MonkeyPatch, kind:
     found = examine(Location("/somewhere/events.db")).warnings
     assert len(found) == (word is not None)
     assert word is None or word in found[0]
+
+
+class Secretive(MemoryStore):
+    """Tells something, and not everything."""
+
+    def examine(self) -> Findings:
+        return Findings(
+            facts={"colour": "green"},
+            sizes={"attic": 2048},
+            warnings=("it is dusty: clean it",),
+            unread=("the cellar",),
+        )
+
+
+def test_a_store_may_tell_how_it_is_set_up(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = Secretive()
+    monkeypatch.setattr(command, "open_client", lambda *_, **__: tailrace.StreamClient(backend))
+    lines = run("doctor", "--store", "memory://").stdout.decode().splitlines()
+    assert "setting          colour = green" in lines
+    assert "size             2.0 KiB  attic" in lines
+    assert "warning: it is dusty: clean it" in lines
+    assert "not examined: the cellar" in lines
+    assert lines[-1] == "all is well"
+
+
+def test_a_store_that_tells_nothing_is_no_worse(run: Command) -> None:
+    report = json.loads(run("doctor", "--store", "memory://", "--json").stdout)
+    assert (report["facts"], report["sizes"], report["unread"]) == ({}, {}, [])
+    assert report["warnings"] == ["records live only as long as this process"]
 
 
 class Refusing(MemoryStore):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import hiredis
 
-from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble, afterwards, conclude, unfinished
+from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble, conclude, unfinished
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
@@ -42,7 +42,7 @@ class Exchange:
             return
         try:
             commands = [question.commands for question in self._questions]
-            self._wire.send(b"".join((*commands, afterwards(self._questions))), deadline)
+            self._wire.send(b"".join((*commands, self._questions[0].then)), deadline)
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
 
@@ -64,8 +64,8 @@ class Exchange:
         try:
             for question in self._questions[len(self.answers) :]:
                 self.answers.append(wire.receive(question.replies, deadline))
-            if afterwards(self._questions):
-                conclude(self._questions, self.answers, wire.receive(1, deadline))
+            if self._questions[0].then:
+                conclude(self.answers, wire.receive(1, deadline))
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
         else:

@@ -30,8 +30,8 @@ class Question(NamedTuple):
         key: Any of them; empty if the commands are about none.
         replies: How many answers they get.
         channel: Where what they change is told, if they change anything.
-        then: Asked once after all questions of the round trip; what is answered is added to the replies of each
-            question that has it.
+        then: Asked once after all questions of the round trip, which all have it or none; what is answered is added
+            to the replies of each.
     """
 
     key: bytes
@@ -52,22 +52,17 @@ class Trouble:
 Answer: TypeAlias = list[Any] | Trouble
 
 
-def afterwards(questions: Sequence[Question]) -> bytes:
-    """Return what is asked after all of them."""
-    return next((question.then for question in questions if question.then), b"")
-
-
-def conclude(questions: Sequence[Question], answers: Sequence[Answer], last: Sequence[Any]) -> None:
-    """Add what was answered after all of them to the answers of those that wanted it."""
-    for question, answer in zip(questions, answers, strict=True):
-        if question.then and isinstance(answer, list):
+def conclude(answers: Sequence[Answer], last: Sequence[Any]) -> None:
+    """Add what was answered after all questions to the answers."""
+    for answer in answers:
+        if isinstance(answer, list):
             answer += last
 
 
 def unfinished(questions: Sequence[Question], answers: Sequence[Answer], trouble: Trouble) -> list[Answer]:
     """Return the answers of a round trip that broke off: what lacks something is in trouble."""
-    complete = [trouble if question.then else answer for question, answer in zip(questions, answers, strict=False)]
-    return complete + [trouble] * (len(questions) - len(answers))
+    complete = [] if questions[0].then else [*answers]
+    return complete + [trouble] * (len(questions) - len(complete))
 
 
 class Nodes(Protocol):
@@ -195,7 +190,7 @@ class SingleNode(Nodes):
         whole = False
         try:
             data = questions[0].commands if len(questions) == 1 else b"".join([each.commands for each in questions])
-            then = afterwards(questions)
+            then = questions[0].then
             # From here on, whatever happens, the server may have got it.
             sent = True
             wire.send(data + then if then else data, deadline)
@@ -203,7 +198,7 @@ class SingleNode(Nodes):
                 # One by one: what was answered before a failure stays answered.
                 answers.append(wire.receive(question.replies, deadline))  # noqa: PERF401
             if then:
-                conclude(questions, answers, wire.receive(1, deadline))
+                conclude(answers, wire.receive(1, deadline))
             whole = True
         except (OSError, hiredis.ProtocolError) as exc:
             answers = unfinished(questions, answers, Trouble(self.explain(exc), sent))
