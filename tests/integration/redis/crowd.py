@@ -140,6 +140,21 @@ class Crowd:
             reader.end()
         assert [reader.failed for reader in self.readers if reader.failed] == []
 
+    def check(self, final: Sequence[bytes]) -> None:
+        """Check what everybody was told against the history that is left."""
+        kept = set(final)
+        assert in_order(final)
+        assert kept <= self.acknowledged | self.unknown
+        lost = (self.acknowledged | self.unknown) - kept
+        for reader in self.readers:
+            if reader.lost is None:
+                assert reader.found == final
+            else:
+                # Told, and rightly so: it had read what is no part of this history.
+                common = next(at for at, payload in enumerate(reader.found) if payload not in kept)
+                assert reader.found[:common] == final[:common]
+                assert lost.issuperset(reader.found[common:])
+
     @property
     def acknowledged(self) -> set[bytes]:
         """What all writers know to be stored."""

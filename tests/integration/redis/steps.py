@@ -42,3 +42,16 @@ def bounds(store: spi.Backend, topic: str) -> spi.Bounds:
 def numbered(count: int, start: int = 0) -> Sequence[bytes]:
     """Return payloads that tell themselves apart."""
     return [b"%d" % number for number in range(start, start + count)]
+
+
+def history(store: spi.Backend, topic: str) -> list[bytes]:
+    """Return all that a topic holds."""
+    found: list[bytes] = []
+    after: spi.Place = bounds(store, topic).beginning
+    while True:
+        page = read(store, topic, after)
+        assert isinstance(page, spi.Page), page
+        if not page.records:
+            return found
+        found += payloads(page)
+        after = page.end

@@ -7,6 +7,7 @@ import pytest
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers.redis import Flavour, RedisCluster, RespError
 from tailrace.testing.servers.redis.cluster_views import cluster_info
+from tailrace.testing.servers.redis.replicas import wait_until_replicated
 from tailrace.testing.servers.redis.resharding import begin_move, end_move, move, move_keys
 from tailrace.testing.servers.waiting import until
 
@@ -80,7 +81,7 @@ def test_a_replica_takes_over_from_a_master_that_was_killed(slow_kind: Flavour) 
     with RedisCluster(slow_kind, replicas=1, password="p/w") as cluster:
         former = cluster.master_of("a")
         former.call("SET", "a", "b")
-        assert former.call("WAIT", 1, 10_000) == 1
+        wait_until_replicated(former)
         former.kill()
         cluster.wait_until_whole()
 

@@ -6,7 +6,7 @@ import pytest
 
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers.redis import Flavour, RedisReplicas, RedisSentinel, RespError, hold, release
-from tailrace.testing.servers.redis.replicas import wait_until_heard
+from tailrace.testing.servers.redis.replicas import wait_until_heard, wait_until_replicated
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def calm(sentinel: RedisSentinel) -> RedisSentinel:
 def test_what_the_master_writes_reaches_its_replicas(kind: Flavour) -> None:
     with RedisReplicas(kind, replicas=2, password="p/w") as replication:
         replication.master.call("SET", "a", "b")
-        assert replication.master.call("WAIT", 2, 10_000) == 2
+        wait_until_replicated(replication.master)
         assert [replica.call("GET", "a") for replica in replication.replicas] == [b"b", b"b"]
         with pytest.raises(RespError, match="READONLY"):
             replication.replicas[0].call("SET", "a", "c")
@@ -37,7 +37,7 @@ def test_a_replica_that_is_held_misses_every_write_until_it_is_released(kind: Fl
     with RedisReplicas(kind) as replication:
         master, replica = replication.servers
         master.call("SET", "a", "before")
-        assert master.call("WAIT", 1, 10_000) == 1
+        wait_until_replicated(master)
         hold(replica, master)
         master.call("SET", "a", "meanwhile")
         assert replica.call("GET", "a") == b"before"
@@ -61,7 +61,7 @@ def test_a_replica_follows_again_after_a_restart(kind: Flavour) -> None:
 def test_sentinels_fail_over_when_they_are_told_to(calm: RedisSentinel) -> None:
     former = calm.master
     former.call("SET", "a", "told")
-    assert former.call("WAIT", 1, 10_000) == 1
+    wait_until_replicated(former)
 
     master = calm.failover()
 
@@ -74,7 +74,7 @@ def test_sentinels_fail_over_when_they_are_told_to(calm: RedisSentinel) -> None:
 def test_sentinels_replace_a_master_that_was_killed(calm: RedisSentinel) -> None:
     former = calm.master
     former.call("SET", "a", "killed")
-    assert former.call("WAIT", 1, 10_000) == 1
+    wait_until_replicated(former)
 
     master = calm.kill_master()
 
@@ -86,7 +86,7 @@ def test_sentinels_replace_a_master_that_was_killed(calm: RedisSentinel) -> None
 def test_a_lagging_replica_takes_over_without_what_it_missed(calm: RedisSentinel) -> None:
     former, (replica,) = calm.master, calm.replicas
     former.call("SET", "a", "before")
-    assert former.call("WAIT", 1, 10_000) == 1
+    wait_until_replicated(former)
     hold(replica, former)
     former.call("SET", "a", "missed")
 

@@ -1,5 +1,6 @@
 """A master with replicas, and replication that is held, so that a replica lacks what the master has acknowledged."""
 
+import re
 from collections.abc import Sequence
 from typing import Self
 
@@ -101,6 +102,21 @@ def hears(replica: RedisServer, master: RedisServer) -> bool:
 def wait_until_heard(replica: RedisServer, master: RedisServer) -> None:
     """Block until a replica hears its master."""
     until(lambda: hears(replica, master), f"{replica!r} hears {master!r}")
+
+
+def wait_until_replicated(master: RedisServer) -> None:
+    """Block until all replicas have what anybody has written to their master so far.
+
+    Unlike the command WAIT, which is about the writes of its own connection.
+    """
+    written = int(master.info("replication")["master_repl_offset"])
+    until(lambda: _confirmed(master) >= written, f"the replicas have what {master!r} has")
+
+
+def _confirmed(master: RedisServer) -> int:
+    rows = [row.split(",") for name, row in master.info("replication").items() if re.fullmatch(r"slave\d+", name)]
+    offsets = [dict(field.split("=", 1) for field in row)["offset"] for row in rows]
+    return min(map(int, offsets), default=-1)
 
 
 def hold(replica: RedisServer, master: RedisServer) -> None:
