@@ -6,14 +6,15 @@ from contextlib import closing
 import pytest
 import redis
 from tests.integration.redis.conftest import OpenStore
-from tests.integration.redis.steps import append, bounds, payloads, read
+from tests.integration.redis.steps import append, bounds, numbered, payloads, read
 
 import tailrace
 from tailrace import DurableStreamUnavailableError, InvalidArgumentError, StoreUnusableError, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.options import parse_url
 from tailrace.testing.faults import RespProxy
-from tailrace.testing.servers.redis import RedisCluster, RedisReplicas, RedisServer, hold, release
+from tailrace.testing.reading import read_all, read_until_lost, take
+from tailrace.testing.servers.redis import RedisCluster, RedisReplicas, RedisSentinel, RedisServer, hold, release
 from tailrace.testing.servers.redis.replicas import wait_until_heard
 
 
@@ -164,3 +165,27 @@ def test_in_a_cluster_each_node_is_waited_for() -> None:
             outcomes = store.append(entries, 2.0)
             assert {type(outcome) for outcome in outcomes} == {spi.Appended, spi.AppendUnknown}
             assert all("0 of 1" in str(o.error) for o in outcomes if isinstance(o, spi.AppendUnknown))
+
+
+@pytest.mark.long
+def test_what_was_confirmed_survives_a_failover_and_what_was_not_is_told_as_gone() -> None:
+    with RedisSentinel() as sentinel:
+        former, (replica,) = sentinel.master, sentinel.replicas
+        with tailrace.connect(f"{sentinel.url}?wait_replicas=1&wait_timeout=5", append_timeout=10) as streams:
+            topic = streams.topic("t")
+            for payload in numbered(20):
+                topic.append(payload)
+            confirmed = topic.checkpoint()
+            hold(replica, former)
+            with pytest.raises(DurableStreamUnavailableError, match="0 of 1 replicas") as caught:
+                topic.append(b"seen, and lost")
+            assert caught.value.maybe_stored is True
+            with topic.subscribe_from_cursor(confirmed) as reader:
+                assert [record.payload for record in take(reader, 1)] == [b"seen, and lost"]
+                assert sentinel.kill_master() is replica
+                assert read_until_lost(reader) == []
+        with tailrace.connect(sentinel.url) as streams:
+            assert read_all(streams.topic("t").subscribe_from_beginning(), 20) == numbered(20)
+            with streams.topic("t").subscribe_from_cursor(confirmed) as reader:
+                streams.topic("t").append(b"another history")
+                assert [record.payload for record in take(reader, 1)] == [b"another history"]
