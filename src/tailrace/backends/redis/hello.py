@@ -1,6 +1,6 @@
 """What a server says of itself when it is met: product, version, whether it is alone, and its part in replication.
 
-HELLO tells nearly all of it, and needs no rights beyond those to connect; what INFO has to add is for people.
+HELLO tells nearly all of it, and no list of rights can forbid it; what INFO has to add is for people.
 """
 
 from collections.abc import Mapping, Sequence
