@@ -8,11 +8,11 @@ from tailrace import arguments
 from tailrace.engine import foreign_errors
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
 from tailrace.options import Retention, positive_count
-from tailrace.spi import Backend, Maintenance, SweepBudget, SweepReport, TopicInfo
+from tailrace.spi import Backend, Examinable, Findings, Maintenance, SweepBudget, SweepReport, TopicInfo
 
 
 class Operations(Maintenance):
-    """List, trim, delete and sweep. Thread-safe; every call blocks on the store.
+    """List, trim, delete, sweep and examine. Thread-safe; every call blocks on the store.
 
     All raise ``InvalidArgumentError`` for arguments that no store could accept, before any I/O, and
     ``DurableStreamUnavailableError`` when the store is away.
@@ -70,3 +70,9 @@ class Operations(Maintenance):
         """Bring the store's schema up to this release."""
         with foreign_errors():
             self._store.migrate()
+
+    def examine(self) -> Findings:
+        """Look at how the store is set up; nothing is found in one that has nothing to tell."""
+        store = self._store
+        with foreign_errors():
+            return store.examine() if isinstance(store, Examinable) else Findings()

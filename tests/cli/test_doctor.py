@@ -9,12 +9,12 @@ from tests.cli.commands import Command
 
 import tailrace
 from tailrace.backends.memory import MemoryStore
+from tailrace.backends.sqlite.examination import examine
+from tailrace.backends.sqlite.location import Location
 from tailrace.cli import doctor as command
 from tailrace.cli.exits import Code
-from tailrace.cli.store_facts import warnings
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.options import parse_url
-from tailrace.spi import AppendOutcome, AppendRefused, Capabilities, Entry
+from tailrace.spi import AppendOutcome, AppendRefused, Entry, Findings
 
 
 def test_a_healthy_store_is_examined_and_left_as_it_was(run: Command, db: str, home: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_healthy_store_is_examined_and_left_as_it_was(run: Command, db: str, h
     assert report["capabilities"]["durable"] is True
     assert set(report["versions"]) == {"tailrace", "python", "sqlite", "system"}
     assert report["limits"]["max_payload"] > 0
-    assert report["files"][str(home / "events.db")] > 0
+    assert report["sizes"][str(home / "events.db")] > 0
     assert set(report["round_trip"]) == {"append", "wake_up", "delete"}
     assert [json.loads(line)["topic"] for line in run("topics", "--store", db, "--json").stdout.splitlines()] == ["t"]
     words = run.process("doctor", "--store", db).stdout.decode()
@@ -49,16 +49,44 @@ def test_a_bad_url_is_a_usage_error(run: Command) -> None:
 def test_less_than_full_syncing_is_warned_of(run: Command, db: str) -> None:
     run("append", "t", "x", "--store", db)
     report = json.loads(run("doctor", "--store", f"{db}?synchronous=normal", "--json").stdout)
-    assert any("synchronous=normal" in warning for warning in report["warnings"])
+    assert any("synchronous is normal" in warning for warning in report["warnings"])
 
 
 @pytest.mark.parametrize(("kind", "word"), [("nfs4", "network"), ("tmpfs", "restart"), ("ext4", None)])
 def test_where_the_file_lies_is_warned_of(monkeypatch: pytest.MonkeyPatch, kind: str, word: str | None) -> None:
-    monkeypatch.setattr("tailrace.cli.store_facts.filesystem_of", lambda path: kind)
-    declared = Capabilities(store="x", durable=True, durability="x", shared=True)
-    found = warnings(parse_url("sqlite:////somewhere/events.db"), declared)
+    monkeypatch.setattr("tailrace.backends.sqlite.examination.filesystem_of", lambda path: kind)
+    found = examine(Location("/somewhere/events.db")).warnings
     assert len(found) == (word is not None)
     assert word is None or word in found[0]
+
+
+class Secretive(MemoryStore):
+    """Tells something, and not everything."""
+
+    def examine(self) -> Findings:
+        return Findings(
+            facts={"colour": "green"},
+            sizes={"attic": 2048},
+            warnings=("it is dusty: clean it",),
+            unread=("the cellar",),
+        )
+
+
+def test_a_store_may_tell_how_it_is_set_up(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = Secretive()
+    monkeypatch.setattr(command, "open_client", lambda *_, **__: tailrace.StreamClient(backend))
+    lines = run("doctor", "--store", "memory://").stdout.decode().splitlines()
+    assert "setting          colour = green" in lines
+    assert "size             2.0 KiB  attic" in lines
+    assert "warning: it is dusty: clean it" in lines
+    assert "not examined: the cellar" in lines
+    assert lines[-1] == "all is well"
+
+
+def test_a_store_that_tells_nothing_is_no_worse(run: Command) -> None:
+    report = json.loads(run("doctor", "--store", "memory://", "--json").stdout)
+    assert (report["facts"], report["sizes"], report["unread"]) == ({}, {}, [])
+    assert report["warnings"] == ["records live only as long as this process"]
 
 
 class Refusing(MemoryStore):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.backends.sqlite.mounts import filesystem_of
 from tailrace.cli import batches, output, units
-from tailrace.cli.mounts import filesystem_of
 from tailrace.cli.progress import Progress
 from tailrace.errors import DurableStreamUnavailableError, PayloadTooLargeError, TopicSealedError
 from tailrace.records import DurableStreamRecord, TopicCursor

@@ -4,14 +4,31 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.docs.blocks import Block, blocks, commands
 
+from tailrace.testing.servers import ServerMissingError
+from tailrace.testing.servers.redis import RedisServer
+
 TOP = Path(__file__).parents[2]
+REDIS = "redis://localhost:6379"
+"""Where pages say that a Redis server is; their programs run with one that was started for them."""
+
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def redis_server() -> Iterator[str]:
+    try:
+        server = RedisServer()
+    except ServerMissingError as error:
+        pytest.skip(f"not run: {error}")
+    with server:
+        yield server.url.removesuffix("/0")
 
 
 def _pages_with(*languages: str) -> list[object]:
@@ -24,9 +41,13 @@ def _pages_with(*languages: str) -> list[object]:
 
 
 @pytest.mark.parametrize("page", _pages_with("python"))
-def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """All blocks of one page are one program, in an empty directory, as a reader would paste them."""
     program = _program(blocks(page.read_text(encoding="utf-8")))
+    if REDIS in program:
+        program = program.replace(REDIS, request.getfixturevalue("redis_server"))
 
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120

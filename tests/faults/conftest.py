@@ -4,15 +4,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.builtin import MemoryUnderTest, SqliteUnderTest
 from tailrace.testing.peers import Peer
 from tailrace.testing.stores import StoreUnderTest
 
+SLOW_ON_REDIS = ("test_s11_", "test_s14_", "test_away_again_and_again_for_less_than_the_budget")
+"""What takes seconds there and is about the engine, about other databases, or about locks."""
 
-@pytest.fixture(params=["memory", "sqlite"])
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of what Redis runs, one colour always, and the other one with what takes minutes: both stand on one engine."""
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if params.get("store_under_test") != "redis":
+            continue
+        if getattr(params.get("driver"), "name", "") == "asyncio" or any(name in item.nodeid for name in SLOW_ON_REDIS):
+            item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    with redis_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 def store_under_test(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
-    return MemoryUnderTest() if request.param == "memory" else SqliteUnderTest(tmp_path)
+    if request.param == "memory":
+        return MemoryUnderTest()
+    if request.param == "sqlite":
+        return SqliteUnderTest(tmp_path)
+    return RedisUnderTest(request.getfixturevalue("redis_url"))
 
 
 @pytest.fixture

@@ -119,3 +119,27 @@ def test_no_run_of_many_loses_an_event_or_sees_a_stale_one(
     for one in runs:
         for live, events in one.result(timeout=120):
             assert live == events
+
+
+@pytest.mark.long
+def test_no_run_of_160_does_with_workers_in_other_processes(streams: Client, store: StoreUnderTest) -> None:
+    def run() -> list[list[bytes]]:
+        seen = []
+        worker = store.peer()
+        for _ in range(20):
+            topic = streams.topic(store.fresh_name())
+            subscription = topic.subscribe_from_tail()
+            working = Background(lambda topic=topic: worker.append(topic.name, *numbered(5)))  # type: ignore[misc]
+            with subscription:
+                live = take(subscription, 2)
+            with topic.subscribe_from_cursor(subscription.cursor) as again:
+                live += take(again, 3)
+            working.result()
+            with topic.subscribe_from_cursor(again.cursor) as stale:
+                nothing(stale)
+            seen.append(payloads(live))
+        worker.close()
+        return seen
+
+    runs = [Background(run) for _ in range(8)]
+    assert [one.result(timeout=300) for one in runs] == [[numbered(5)] * 20] * 8

@@ -7,11 +7,11 @@ from tailrace.cli.exits import Code, Stop
 from tailrace.cli.options import Json, Store
 from tailrace.cli.round_trip import round_trip
 from tailrace.cli.store import default_url, open_client
-from tailrace.cli.store_facts import capabilities, file_sizes, limits_of, warnings
+from tailrace.cli.store_facts import capabilities, limits_of, warnings
 from tailrace.cli.units import human_bytes
 from tailrace.cli.versions import versions
 from tailrace.errors import DurableStreamError, InvalidArgumentError
-from tailrace.options import StoreURL, parse_url
+from tailrace.options import parse_url
 
 
 def doctor(store: Store = None, as_json: Json = False) -> None:
@@ -19,7 +19,7 @@ def doctor(store: Store = None, as_json: Json = False) -> None:
     url = parse_url(store or default_url())
     report: dict[str, Any] = {"store": url.text, "versions": versions(), "problems": []}
     try:
-        _examine(store, url, report)
+        _examine(store, report)
     except InvalidArgumentError:
         raise
     except DurableStreamError as exc:
@@ -33,15 +33,15 @@ def doctor(store: Store = None, as_json: Json = False) -> None:
         raise Stop(Code.CHECK_FAILED)
 
 
-def _examine(store: str | None, url: StoreURL, report: dict[str, Any]) -> None:
+def _examine(store: str | None, report: dict[str, Any]) -> None:
     with open_client(store, writes=False) as client:
         report["capabilities"] = capabilities(client.capabilities)
         report["limits"] = limits_of(client.capabilities)
-        report["warnings"] = warnings(url, client.capabilities)
-        try:
-            report["round_trip"] = round_trip(client)
-        finally:
-            report["files"] = file_sizes(url)
+        found = client.maintenance.examine()
+        report["facts"], report["sizes"] = dict(found.facts), dict(found.sizes)
+        report["warnings"] = [*warnings(client.capabilities), *found.warnings]
+        report["unread"] = list(found.unread)
+        report["round_trip"] = round_trip(client)
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -50,12 +50,16 @@ def _show(report: dict[str, Any]) -> None:
         _fact(name, version)
     for name, value in {**report.get("capabilities", {}), **report.get("limits", {})}.items():
         _fact(name, value)
-    for path, size in report.get("files", {}).items():
-        _fact("file", f"{path}  {human_bytes(size)}")
+    for name, value in report.get("facts", {}).items():
+        _fact("setting", f"{name} = {value}")
+    for name, size in report.get("sizes", {}).items():
+        _fact("size", f"{human_bytes(size)}  {name}")
     for name, took in report.get("round_trip", {}).items():
         _fact(name, f"{took * 1000:.1f} ms")
     for warning in report.get("warnings", ()):
         output.line(f"warning: {output.printable(warning)}")
+    for unread in report.get("unread", ()):
+        output.line(f"not examined: {output.printable(unread)}")
     for problem in report["problems"]:
         output.line(f"problem: {output.printable(problem)}")
     output.line("something is wrong" if report["problems"] else "all is well")

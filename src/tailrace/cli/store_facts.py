@@ -1,18 +1,10 @@
-"""What ``doctor`` can say about a store without writing to it."""
+"""What ``doctor`` says about every store, whatever it is."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 from tailrace import limits
-from tailrace.cli.mounts import filesystem_of
-from tailrace.options import StoreURL
 from tailrace.spi import Capabilities
-
-_NETWORKED = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "virtiofs", "davfs"}
-    | {"fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.glusterfs"}
-)
 
 
 def capabilities(declared: Capabilities) -> dict[str, Any]:
@@ -34,30 +26,6 @@ def limits_of(declared: Capabilities) -> dict[str, int]:
     }
 
 
-def database_file(url: StoreURL) -> Path | None:
-    """Return the file of a SQLite URL (``sqlite:///relative``, ``sqlite:////absolute``), ``None`` for other stores."""
-    return Path(url.location.removeprefix("/")) if url.scheme == "sqlite" else None
-
-
-def file_sizes(url: StoreURL) -> dict[str, int]:
-    """Return the bytes of each file of the store, its log and its companions included."""
-    path = database_file(url)
-    if path is None or not path.parent.is_dir():
-        return {}
-    return {str(file): file.stat().st_size for file in sorted(path.parent.glob(f"{path.name}*")) if file.is_file()}
-
-
-def warnings(url: StoreURL, declared: Capabilities) -> list[str]:
-    """Return what a careful operator would want to be told."""
-    found = []
-    if not declared.durable:
-        found.append("records live only as long as this process")
-    if url.query.get("synchronous", "").lower() == "normal":
-        found.append("synchronous=normal: a power cut may take back records that were acknowledged")
-    path = database_file(url)
-    kind = filesystem_of(path.absolute().parent) if path is not None else None
-    if kind in _NETWORKED:
-        found.append(f"the file is on {kind}: SQLite's locks and shared memory do not work over a network")
-    if kind in ("tmpfs", "ramfs"):
-        found.append(f"the file is on {kind}: a restart of the machine takes it away")
-    return found
+def warnings(declared: Capabilities) -> list[str]:
+    """Return what a careful operator would want to be told of what a store declares."""
+    return [] if declared.durable else ["records live only as long as this process"]

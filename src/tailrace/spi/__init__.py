@@ -3,6 +3,7 @@
 from tailrace.boundaries import MAX_POSITION, Boundary, Place, Unborn
 from tailrace.options import StoreURL
 from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
+from tailrace.spi.findings import Examinable, Findings
 from tailrace.spi.judging import lost_birth, lost_place
 from tailrace.spi.pages import (
     Appended,
@@ -37,6 +38,8 @@ __all__ = [
     "Capabilities",
     "Changes",
     "Entry",
+    "Examinable",
+    "Findings",
     "Maintenance",
     "Page",
     "Place",

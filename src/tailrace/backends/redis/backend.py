@@ -2,6 +2,7 @@
 
 Reading: ``reading.py``. Changing: ``writing.py`` and ``scripts/``. Being told: ``watch.py``, ``sharded.py``. Which
 servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operations: ``maintenance.py`` and ``sweep.py``.
+How they are set: ``settings.py``, ``durability.py``, ``examination.py``.
 """
 
 import weakref
@@ -10,12 +11,16 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from tailrace.backends.redis.cluster import Cluster
+from tailrace.backends.redis.durability import ASKED, sentence
+from tailrace.backends.redis.examination import examine
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
+from tailrace.backends.redis.replication import Confirmation
+from tailrace.backends.redis.settings import look
 from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.watch import RedisWatch
@@ -30,6 +35,8 @@ from tailrace.spi import (
     Bounds,
     Capabilities,
     Entry,
+    Examinable,
+    Findings,
     ReadOutcome,
     ReadRequest,
     Unborn,
@@ -37,13 +44,17 @@ from tailrace.spi import (
 )
 
 
-class RedisStore(RedisMaintenance, Backend):
-    """One handle on a Redis or Valkey server. Also implements ``Maintenance``. Thread-safe; reopens after a fork.
+class RedisStore(RedisMaintenance, Examinable, Backend):
+    """One handle on Redis or Valkey servers. Thread-safe; reopens after a fork.
+
+    Also implements ``Maintenance`` and ``Examinable``.
 
     Args:
         client: A synchronous ``redis.Redis`` (also one that ``Sentinel.master_for`` made) or ``RedisCluster``, whose
             settings are used (its connections are not), or places as ``opening.py`` reads them.
         prefix: Of all keys.
+        wait_replicas: How many replicas have to confirm an append or a seal; with fewer, its outcome is unknown.
+        wait_timeout: Seconds that they have for it.
         options: Retention and timeouts.
 
     Raises:
@@ -52,14 +63,23 @@ class RedisStore(RedisMaintenance, Backend):
         DurableStreamUnavailableError: The server is away.
     """
 
-    def __init__(self, client: object, *, prefix: str = DEFAULT_PREFIX, options: StoreOptions | None = None) -> None:
+    def __init__(
+        self,
+        client: object,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        wait_replicas: int = 0,
+        wait_timeout: float = 1.0,
+        options: StoreOptions | None = None,
+    ) -> None:
         options = options or StoreOptions()
+        confirmation = self._confirmation = Confirmation(wait_replicas, wait_timeout)
         nodes = self._nodes = nodes_of(client)
         keys = self._keys = Keys(prefix, nodes.database)
         self._patience = options.append_timeout
         self._news = News()
         self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)
-        self._writing = Writing(nodes, keys, options)
+        self._writing = Writing(nodes, keys, options, confirmation)
         self._operations = Operations(nodes, keys, self._writing, options)
         self._sweeper = Sweeper(self._operations)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
@@ -67,6 +87,8 @@ class RedisStore(RedisMaintenance, Backend):
         self._closed = False
         try:
             self._product = nodes.greet(self._patience)
+            confirmation.check(nodes, self._patience)
+            self._durability = sentence(look(nodes, 0, ASKED, self._patience)[0], confirmation)
         except BaseException:
             self.close()
             raise
@@ -83,10 +105,7 @@ class RedisStore(RedisMaintenance, Backend):
         return Capabilities(
             store=self._product,
             durable=True,
-            durability=(
-                "An acknowledged record is in the memory of the server; whether it survives a crash or a failover "
-                "is up to its appendonly, save and replication settings."
-            ),
+            durability=self._durability,
             shared=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative",
@@ -131,6 +150,11 @@ class RedisStore(RedisMaintenance, Backend):
         return watch
 
     @override
+    def examine(self) -> Findings:
+        self._check_open()
+        return examine(self._nodes, self._confirmation, self._patience)
+
+    @override
     def close(self) -> None:
         self._closed = True
         for watch in tuple(self._watches):
@@ -150,5 +174,12 @@ class RedisStore(RedisMaintenance, Backend):
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:
     """Open ``redis://host:port/0`` or another URL that ``opening.py`` knows."""
+    confirmation, url = Confirmation.taken_from(url)
     places, prefix = places_of(url)
-    return RedisStore(places, prefix=prefix, options=options)
+    return RedisStore(
+        places,
+        prefix=prefix,
+        wait_replicas=confirmation.replicas,
+        wait_timeout=confirmation.timeout,
+        options=options,
+    )

@@ -53,8 +53,9 @@ class Errand:
         if isinstance(answer, Trouble):
             return answer
         if self.asking:
-            # Every other reply is that to ASKING.
-            answer = answer[1::2]
+            # Every other reply is that to ASKING, up to what was asked after all questions.
+            both = 2 * self.question.replies
+            answer = answer[1:both:2] + answer[both:]
         if any(says(reply, "ASK", "MOVED", "TRYAGAIN") for reply in answer):
             # What writes is one command, which was not done; of what reads, nothing is known.
             return Trouble(DurableStreamUnavailableError(f"{name} is moving this topic to another node"), sent=False)

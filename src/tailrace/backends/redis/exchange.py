@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import hiredis
 
 from tailrace.backends.redis.connections import Slot
-from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble
+from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble, conclude, unfinished
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
@@ -42,7 +42,8 @@ class Exchange:
             self._fail(DurableStreamUnavailableError(f"{self.node.name} was not asked in time"), sent=False)
             return
         try:
-            wire_of(slot).send(b"".join([question.commands for question in self._questions]), deadline)
+            commands = [question.commands for question in self._questions]
+            wire_of(slot).send(b"".join((*commands, self._questions[0].then)), deadline)
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
 
@@ -65,6 +66,8 @@ class Exchange:
         try:
             for question in self._questions[len(self.answers) :]:
                 self.answers.append(wire.receive(question.replies, deadline))
+            if self._questions[0].then:
+                conclude(self.answers, wire.receive(1, deadline))
         except (OSError, hiredis.ProtocolError) as exc:
             self._end(exc)
         else:
@@ -84,7 +87,7 @@ class Exchange:
         self._fail(self.node.explain(exc), sent=True)
 
     def _fail(self, error: DurableStreamUnavailableError, *, sent: bool) -> None:
-        self.answers += [Trouble(error, sent)] * (len(self._questions) - len(self.answers))
+        self.answers = unfinished(self._questions, self.answers, Trouble(error, sent))
 
 
 def wire_of(slot: Slot) -> Wire:

@@ -109,7 +109,7 @@ class Operations:
         """Remove up to ``room`` records that are not kept; return how many, their bytes, and whether there are more."""
         age = None if keep.max_age is None else int((keep.max_age + grace) * 1000)
         values = (whole(keep.max_records), whole(keep.max_bytes), whole(age), b"%d" % room)
-        removed, freed, more = self._writing.run_or_raise(script("trim"), topic, values)
+        removed, freed, more = self._writing.run(script("trim"), topic, values)
         return removed, freed, bool(more)
 
     def bury(self, topic: str, idle: float | None = None) -> bool:
@@ -121,7 +121,7 @@ class Operations:
             whole(None if idle is None else int(idle * 1000)),
             b"%d" % new_incarnation(),
         )
-        return bool(self._writing.run_or_raise(script("delete"), topic, values))
+        return bool(self._writing.run(script("delete"), topic, values))
 
 
 class RedisMaintenance(Maintenance):

@@ -30,12 +30,15 @@ class Question(NamedTuple):
         key: Any of them; empty if the commands are about none.
         replies: How many answers they get.
         channel: Where what they change is told, if they change anything.
+        then: Asked once after all questions of the round trip, which all have it or none; what is answered is added
+            to the replies of each.
     """
 
     key: bytes
     commands: bytes
     replies: int
     channel: bytes = b""
+    then: bytes = b""
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,6 +50,19 @@ class Trouble:
 
 
 Answer: TypeAlias = list[Any] | Trouble
+
+
+def conclude(answers: Sequence[Answer], last: Sequence[Any]) -> None:
+    """Add what was answered after all questions to the answers."""
+    for answer in answers:
+        if isinstance(answer, list):
+            answer += last
+
+
+def unfinished(questions: Sequence[Question], answers: Sequence[Answer], trouble: Trouble) -> list[Answer]:
+    """Return the answers of a round trip that broke off: what lacks something is in trouble."""
+    complete = [] if questions[0].then else [*answers]
+    return complete + [trouble] * (len(questions) - len(complete))
 
 
 class Nodes(Protocol):
@@ -179,16 +195,18 @@ class SingleNode(Nodes):
         assert wire is not None
         try:
             data = questions[0].commands if len(questions) == 1 else b"".join([each.commands for each in questions])
+            then = questions[0].then
             # From here on, whatever happens, the server may have got it.
             sent = True
-            wire.send(data, deadline)
+            wire.send(data + then if then else data, deadline)
             for question in questions:
                 # One by one: what was answered before a failure stays answered.
                 answers.append(wire.receive(question.replies, deadline))  # noqa: PERF401
+            if then:
+                conclude(answers, wire.receive(1, deadline))
             whole = True
         except (OSError, hiredis.ProtocolError) as exc:
-            trouble = Trouble(self.explain(exc), sent)
-            answers += [trouble] * (len(questions) - len(answers))
+            answers = unfinished(questions, answers, Trouble(self.explain(exc), sent))
         finally:
             # Also when the caller was interrupted: what is still to be read would be taken for the next answer.
             self.connections.give_back(slot, keep=whole)

@@ -10,6 +10,7 @@ from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import RANDOM_DIGITS, seal_value, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
 from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
+from tailrace.backends.redis.replication import Confirmation
 from tailrace.backends.redis.scripts import Script, script
 from tailrace.errors import TopicSealedError
 from tailrace.options import Retention, StoreOptions
@@ -21,11 +22,12 @@ _log = logging.getLogger("tailrace.redis")
 class Writing:
     """Writes to one store. Thread-safe."""
 
-    def __init__(self, nodes: Nodes, keys: Keys, options: StoreOptions, publish: bytes = b"PUBLISH") -> None:
+    def __init__(self, nodes: Nodes, keys: Keys, options: StoreOptions, confirmation: Confirmation) -> None:
         self._nodes = nodes
         self._keys = keys
+        self._confirmation = confirmation
         self._timeout = options.append_timeout
-        self.publish = publish
+        self.publish = b"PUBLISH"
         self._limits = _limits(options.retention, options.append_timeout)
         self._told_unheard = False
 
@@ -34,7 +36,8 @@ class Writing:
         if len(entries) == 1:
             (entry,) = entries
             values = self._values(entry.topic, entry.payloads)
-            return self._outcomes(entries, self.run(script("append"), entry.topic, values, timeout))
+            then = self._confirmation.command(timeout)
+            return self._outcomes(entries, self._run(script("append"), entry.topic, values, timeout, then))
         by_topic: dict[str, list[int]] = {}
         for index, entry in enumerate(entries):
             by_topic.setdefault(entry.topic, []).append(index)
@@ -42,7 +45,7 @@ class Writing:
             (topic, self._values(topic, [payload for index in indices for payload in entries[index].payloads]))
             for topic, indices in by_topic.items()
         ]
-        replies = self.run_all(script("append"), calls, timeout)
+        replies = self._run_all(script("append"), calls, timeout)
         outcomes: dict[int, AppendOutcome] = {}
         for indices, reply in zip(by_topic.values(), replies, strict=True):
             parts = [entries[index] for index in indices]
@@ -57,39 +60,40 @@ class Writing:
         """
         keys = self._keys.of(topic)
         values = (keys.channel, self.publish, b"%d" % new_incarnation(), seal_value(error))
-        self.run_or_raise(script("seal"), topic, values)
+        self.run(script("seal"), topic, values, self._confirmation.command(self._timeout))
 
-    def run_or_raise(self, which: Script, topic: str, values: Sequence[bytes]) -> Any:  # noqa: ANN401 - a reply
+    def run(self, which: Script, topic: str, values: Sequence[bytes], then: bytes = b"") -> Any:  # noqa: ANN401
         """Run a script on one topic and return what it returned."""
-        reply = self.run(which, topic, values, self._timeout)
+        reply = self._run(which, topic, values, self._timeout, then)
         if isinstance(reply, Trouble):
             reply.error.maybe_stored = reply.sent
             raise reply.error
         return reply
 
-    def run(self, which: Script, topic: str, values: Sequence[bytes], timeout: float) -> Any:  # noqa: ANN401 - a reply
+    def _run(self, which: Script, topic: str, values: Sequence[bytes], timeout: float, then: bytes) -> Any:  # noqa: ANN401
         """Run a script on one topic; what comes back is its reply, or ``Trouble``."""
         keys = self._keys.of(topic)
         names = (keys.identity, keys.stream)
-        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1, keys.channel), timeout)
+        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1, keys.channel, then), timeout)
         if isinstance(answer, list) and _unknown_script(answer[0]):
             answer = self._nodes.ask_one(
-                Question(keys.stream, which.call_in_full(names, values), 1, keys.channel), timeout
+                Question(keys.stream, which.call_in_full(names, values), 1, keys.channel, then), timeout
             )
         return self._reply(which, keys, answer)
 
-    def run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
+    def _run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
         """Run a script once for each of several topics; what comes back are replies, or ``Trouble``."""
         keyed = [(self._keys.of(topic), values) for topic, values in calls]
+        then = self._confirmation.command(timeout)
         questions = [
-            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1, keys.channel)
+            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1, keys.channel, then)
             for keys, values in keyed
         ]
         answers = list(self._nodes.ask(questions, timeout))
         unknown = [at for at, answer in enumerate(answers) if isinstance(answer, list) and _unknown_script(answer[0])]
         if unknown:
             again = [
-                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1, keys.channel)
+                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1, keys.channel, then)
                 for keys, values in (keyed[at] for at in unknown)
             ]
             for at, answer in zip(unknown, self._nodes.ask(again, timeout), strict=True):
@@ -99,9 +103,10 @@ class Writing:
     def _reply(self, which: Script, keys: TopicKeys, answer: Answer) -> Any:  # noqa: ANN401 - a reply
         if isinstance(answer, Trouble):
             return answer
-        (reply,) = answer
+        reply, *confirmed = answer
         if not isinstance(reply, Exception):
-            return reply
+            error = self._confirmation.missing(confirmed[0], self._nodes.name) if confirmed and reply != 0 else None
+            return reply if error is None else Trouble(error, sent=True)
         error = explain(reply, self._nodes.name, keys, which.command_in(str(reply)))
         error.__cause__ = reply
         # A script that ends with an error has stored nothing, or has taken it back.

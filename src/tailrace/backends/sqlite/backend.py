@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from tailrace.backends.sqlite import reading, writing
+from tailrace.backends.sqlite import examination, reading, writing
 from tailrace.backends.sqlite.errors import primary_code
 from tailrace.backends.sqlite.location import Location, locate
 from tailrace.backends.sqlite.maintenance import SqliteMaintenance
@@ -28,6 +28,8 @@ from tailrace.spi import (
     Bounds,
     Capabilities,
     Entry,
+    Examinable,
+    Findings,
     ReadOutcome,
     ReadRequest,
     Unborn,
@@ -40,8 +42,10 @@ _DURABILITY = {
 }
 
 
-class SqliteStore(SqliteMaintenance, Backend):
-    """One handle on a SQLite file. Also implements ``Maintenance``. Thread-safe, and safe to carry into a fork.
+class SqliteStore(SqliteMaintenance, Examinable, Backend):
+    """One handle on a SQLite file. Thread-safe, and safe to carry into a fork.
+
+    Also implements ``Maintenance`` and ``Examinable``.
 
     Args:
         location: Which file.
@@ -125,6 +129,10 @@ class SqliteStore(SqliteMaintenance, Backend):
     @override
     def watch(self) -> Watch:
         return SqliteWatch(self._session())
+
+    @override
+    def examine(self) -> Findings:
+        return examination.examine(self._location)
 
     @override
     def close(self) -> None:
