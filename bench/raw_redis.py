@@ -11,9 +11,9 @@ from tailrace.backends.redis import RedisStore
 
 
 @contextmanager
-def both(*arguments: str) -> Iterator[tuple[StreamClient, redis.Redis]]:
+def both(**settings: str) -> Iterator[tuple[StreamClient, redis.Redis]]:
     """Run a server; give back our client and a raw one with the same settings."""
-    with redis_server(*arguments) as url:
+    with redis_server(**settings) as url:
         raw = redis.Redis.from_url(url, protocol=2)
         with StreamClient(RedisStore(raw)) as streams:
             yield streams, raw

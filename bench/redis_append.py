@@ -34,7 +34,7 @@ def run(pairs: int) -> Iterator[Result]:
             pairs=pairs,
             goal=10.0,
         )
-    with both("--appendonly", "yes", "--appendfsync", "always") as (streams, raw):
+    with both(appendonly="yes", appendfsync="always") as (streams, raw):
         topic = streams.topic("t")
         yield paired(
             "Redis, appendfsync always: append, 32 threads",

@@ -1,11 +1,6 @@
 """A Redis server for the tests of a session, and a store on it with keys of its own for each case."""
 
-import contextlib
 import secrets
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -14,6 +9,7 @@ import redis
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
+from tailrace.testing.servers.redis import RedisServer, flavours
 from tailrace.testing.stores import StoreUnderTest
 
 Saved: TypeAlias = tuple[bytes, bytes, int]
@@ -21,20 +17,11 @@ Saved: TypeAlias = tuple[bytes, bytes, int]
 
 
 @contextmanager
-def redis_server(*arguments: str) -> Iterator[str]:
-    """Run a server on a free port; give back its URL, without a database."""
-    with tempfile.TemporaryDirectory(prefix="tailrace-redis-") as folder:
-        port = _free_port()
-        server = subprocess.Popen(
-            ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, *arguments],
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            _wait_for(port)
-            yield f"redis://127.0.0.1:{port}"
-        finally:
-            server.kill()
-            server.wait()
+def redis_server(**settings: str) -> Iterator[str]:
+    """Run a server on a free port; give back its URL, without a password or a database."""
+    password = settings.pop("requirepass", None)
+    with RedisServer(password=password, settings=settings) as server:
+        yield f"redis://127.0.0.1:{server.port}"
 
 
 class RedisUnderTest(StoreUnderTest):
@@ -49,7 +36,7 @@ class RedisUnderTest(StoreUnderTest):
         self._client = redis.Redis.from_url(server, protocol=2)
 
     def unavailable(self) -> str | None:
-        return None if shutil.which("redis-server") else "there is no redis-server on the PATH"
+        return None if flavours() else "there is no server of Redis or Valkey here"
 
     def url(self) -> str:
         return f"{self._server}/0?prefix={self._keys}"
@@ -87,30 +74,3 @@ class RedisUnderTest(StoreUnderTest):
             for key, dump, ttl in saved:
                 pipeline.restore(key, ttl, dump)
             pipeline.execute()
-
-
-def _free_port() -> int:
-    # Below the range that the kernel gives to outgoing connections, one of which could take it first.
-    for _ in range(100):
-        port = 20000 + secrets.randbelow(12000)
-        try:
-            redis.Redis(port=port, retry=None, socket_connect_timeout=1).ping()
-        except redis.ConnectionError:
-            return port
-    raise RuntimeError("no free port")
-
-
-def _wait_for(port: int) -> None:
-    client = redis.Redis(port=port, protocol=2)
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            with contextlib.suppress(redis.AuthenticationError):
-                client.ping()
-        except redis.ConnectionError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            client.close()
-            return

@@ -19,7 +19,7 @@ OpenStore = Callable[..., RedisStore]
 def server() -> Iterator[str]:
     """The URL of a server, without a database."""
     # A replica that asks is served at once.
-    with redis_server("--repl-diskless-sync-delay", "0") as url:
+    with redis_server(**{"repl-diskless-sync-delay": "0"}) as url:
         yield url
 
 

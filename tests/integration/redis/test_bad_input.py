@@ -127,7 +127,7 @@ def test_records_without_an_identity_are_refused_until_they_are_deleted(
 @pytest.fixture
 def guarded() -> Iterator[str]:
     """The host and port of a server that wants a password."""
-    with redis_server("--requirepass", "secret") as url:
+    with redis_server(requirepass="secret") as url:
         # Found by its port, so that nothing here needs to know the password but the test.
         yield url.removeprefix("redis://").removeprefix(":secret@")
 
@@ -190,7 +190,7 @@ def test_a_hint_that_may_not_be_sent_does_not_fail_the_append(
 
 def test_a_replica_refuses_appends_and_serves_reads(server: str, raw: "redis.Redis", prefix: str) -> None:
     host, _, port = server.removeprefix("redis://").partition(":")
-    with closing(RedisStore(raw, prefix=prefix)) as primary, redis_server("--replicaof", host, port) as url:
+    with closing(RedisStore(raw, prefix=prefix)) as primary, redis_server(replicaof=f"{host} {port}") as url:
         start = append(primary, "t", b"a")
         replica_client = redis.Redis.from_url(url, protocol=2)
         raw.set(f"{prefix}:mark", "")

@@ -15,7 +15,7 @@ from tailrace.options import parse_url
 
 def test_a_unix_socket_a_database_and_a_prefix(tmp_path: Path) -> None:
     path = tmp_path / "redis.sock"
-    with redis_server("--unixsocket", str(path)) as url:
+    with redis_server(unixsocket=str(path)) as url:
         with tailrace.connect(f"unix://{path}?db=3&prefix=app") as streams:
             streams.topic("t").append(b"x")
         client = redis.Redis.from_url(f"{url}/3", protocol=2)
