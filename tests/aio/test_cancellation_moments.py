@@ -194,7 +194,7 @@ def test_loops_that_ended_leave_no_wakers_behind(url: str) -> None:
     for number in range(20):
         asyncio.run(use(streams, 1 + number))
     gc.collect()
-    # That of the last one, at most: a future of it may still be on its way.
-    assert len(waker._wakers) <= 1
+    # That of the last one, at most: a future of it may still be on its way. Others of this process still run.
+    assert sum(loop.is_closed() for loop in tuple(waker._wakers)) <= 1
     assert streams.stats()["subscriptions"] == 0
     asyncio.run(streams.close())

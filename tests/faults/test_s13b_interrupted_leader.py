@@ -107,8 +107,7 @@ def test_the_thread_that_is_sending_gets_an_asynchronous_exception(
 
 # One may also hit the few lines of this test that run outside of append, and end their thread.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-# Or a callback of a weak reference, where Python swallows it and says so.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("swallowed_interrupts")
 def test_asynchronous_exceptions_at_any_instruction_hang_and_double_nobody(
     connect: Connect, name: str, store: StoreUnderTest
 ) -> None:

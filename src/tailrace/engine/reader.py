@@ -134,6 +134,9 @@ class Reader:
         with self._engine.lock:
             if self.feed.state is not FeedState.BEHIND or self.feed.ending is not None:
                 return
+            if self.feed.buffer.records:
+                # The read of a caller that was cancelled has ended meanwhile, and brought them.
+                return
             place = self.feed.place
         outcome = self._engine.read(self.feed.topic, place)
         if isinstance(outcome, Page):

@@ -4,6 +4,8 @@ Yours is ``store_under_test``. Everything here is opened on the store that it re
 after the case.
 """
 
+import gc
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Protocol, TypeVar
@@ -19,7 +21,19 @@ from tailrace.testing.gevent_driver import GeventDriver
 from tailrace.testing.plugin import enroll
 from tailrace.testing.stores import StoreUnderTest
 
-__all__ = ["connect", "driver", "elsewhere", "faulty", "name", "peer_topic", "repeats", "store", "streams", "topic"]
+__all__ = [
+    "connect",
+    "driver",
+    "elsewhere",
+    "faulty",
+    "name",
+    "peer_topic",
+    "repeats",
+    "store",
+    "streams",
+    "swallowed_interrupts",
+    "topic",
+]
 
 T = TypeVar("T", StoreOptions, EngineOptions)
 
@@ -44,6 +58,18 @@ def driver(request: pytest.FixtureRequest) -> Driver:
 def repeats() -> int:
     """How often a case about what is left behind repeats itself. Define your own for a longer run."""
     return 60
+
+
+@pytest.fixture
+def swallowed_interrupts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads are interrupted anywhere in this case, and what Python says of it on the side is unheard.
+
+    An interrupt inside a ``__del__`` or a weak reference's callback is swallowed and reported as unraisable; one inside
+    of a driver's connecting leaves a socket that nobody has closed yet.
+    """
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    yield
+    gc.collect()
 
 
 @pytest.fixture

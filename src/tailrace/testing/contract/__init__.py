@@ -44,6 +44,7 @@ from tailrace.testing.fixtures import (
     repeats,
     store,
     streams,
+    swallowed_interrupts,
     topic,
 )
 
@@ -77,5 +78,6 @@ __all__ = [
     "repeats",
     "store",
     "streams",
+    "swallowed_interrupts",
     "topic",
 ]

@@ -18,8 +18,7 @@ from tailrace.testing.reading import PATIENCE, Background, awake, nothing, numbe
 from tailrace.testing.stores import StoreUnderTest
 
 
-# Python swallows an interrupt of a thread that is in a ``__del__`` or a weak reference's callback just then.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("swallowed_interrupts")
 class TestCancellation:
     @pytest.mark.parametrize("first", ["cancel", "append"])
     def test_a_receive_cancelled_at_the_moment_of_delivery_loses_and_repeats_nothing(

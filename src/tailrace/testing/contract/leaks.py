@@ -24,8 +24,7 @@ MEMORY = 3 * 2**20
 """Bytes more that are no leak yet; less than the smallest reader in ten thousand copies."""
 
 
-# Python swallows an interrupt of a thread that is in a ``__del__`` or a weak reference's callback just then.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("swallowed_interrupts")
 class TestLeaks:
     def test_subscribing_entering_and_closing_leave_nothing(
         self, streams: Client, store: StoreUnderTest, repeats: int
