@@ -77,6 +77,17 @@ def test_what_was_deleted_meanwhile_is_told_as_lost(store: RedisStore, watching:
     assert isinstance(read(store, "t", tail), spi.PositionLost)
 
 
+def test_what_is_heard_while_a_topic_is_dropped_is_not_kept(store: RedisStore, watching: spi.Watch) -> None:
+    tail = bounds(store, "t").tail
+    append(store, "t", b"unheard")
+    # Its hint is on its way, and is read before the confirmation.
+    watching.follow((), {"t"})
+    # Nobody hears of this.
+    store.delete("t")
+
+    assert isinstance(read(store, "t", tail), spi.PositionLost)
+
+
 def test_a_copy_of_the_topic_in_another_database_is_not_heard(
     store: RedisStore, raw: "redis.Redis", server: str, keys: TopicKeys, prefix: str
 ) -> None:

@@ -6,7 +6,7 @@ follow the topic. Where hints stay on the node of their topic, see ``sharded.py`
 
 import select
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -58,17 +58,17 @@ class RedisWatch(Listening):
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
-        self._news.forget(dropped)
         with self._entered():
-            for verb, topics in ((b"UNSUBSCRIBE", dropped), (b"SUBSCRIBE", added)):
-                channels = [self._keys.of(topic).channel for topic in topics]
-                if verb == b"SUBSCRIBE":
-                    self._topics.update(zip(channels, topics, strict=True))
-                for start in range(0, len(channels), CHUNK):
-                    self._change(verb, channels[start : start + CHUNK], deadline)
-                if verb == b"UNSUBSCRIBE":
-                    for channel in channels:
-                        self._topics.pop(channel, None)
+            gone = [self._keys.of(topic).channel for topic in dropped]
+            for channel in gone:
+                self._topics.pop(channel, None)
+            # Only now: a hint that is read while the server confirms is of a topic that nobody knows any more. What it
+            # carries would be kept, and there would be nobody to hear that it is no longer so.
+            self._news.forget(dropped)
+            new = {self._keys.of(topic).channel: topic for topic in added}
+            self._topics.update(new)
+            self._change(b"UNSUBSCRIBE", gone, deadline)
+            self._change(b"SUBSCRIBE", [*new], deadline)
 
     @override
     def wait(self, timeout: float) -> Changes:
@@ -101,9 +101,13 @@ class RedisWatch(Listening):
         self._asked = now
         self._wire.send(pack((b"PING",)), now + self._patience)
 
-    def _change(self, verb: bytes, channels: list[bytes], deadline: float) -> None:
-        self._wire.send(pack((verb, *channels)), deadline)
-        missing = len(channels)
+    def _change(self, verb: bytes, channels: Sequence[bytes], deadline: float) -> None:
+        for start in range(0, len(channels), CHUNK):
+            some = channels[start : start + CHUNK]
+            self._wire.send(pack((verb, *some)), deadline)
+            self._confirm(len(some), deadline)
+
+    def _confirm(self, missing: int, deadline: float) -> None:
         while missing:
             left = deadline - time.monotonic()
             if left <= 0:
