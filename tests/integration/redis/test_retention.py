@@ -1,6 +1,7 @@
 """Limits that appends keep, exactly or to within a declared part, and sweeps for what appends do not reach."""
 
 import time
+from typing import Any
 
 import pytest
 import redis
@@ -9,6 +10,7 @@ from tests.integration.redis.steps import append, bounds, numbered, payloads, re
 
 from tailrace import spi
 from tailrace.backends.redis.keys import TopicKeys
+from tailrace.backends.redis.maintenance import Operations
 from tailrace.options import Retention
 
 
@@ -199,6 +201,23 @@ def test_a_tombstone_does_not_outlive_its_time_nor_end_a_topic_that_was_born_on_
     store.delete("t")
     time.sleep(0.2)
     assert raw.exists(keys.identity) == 0
+
+
+def test_a_sweep_in_the_middle_of_another_skips_nothing(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(retention=Retention(max_records=1))
+    for number in range(20):
+        append(open_store(), f"t{number}", *numbered(3))
+    cut, reports = Operations.cut, []
+
+    def interrupting(self: Operations, topic: str, *arguments: Any) -> tuple[int, int, bool]:
+        monkeypatch.setattr(Operations, "cut", cut)
+        reports.append(store.sweep(spi.SweepBudget(max_records=5, chunk_records=2)))
+        return cut(self, topic, *arguments)
+
+    monkeypatch.setattr(Operations, "cut", interrupting)
+    reports.append(store.sweep(spi.SweepBudget()))
+    assert [(report.done, report.records) for report in reports] == [(False, 5), (True, 35)]
+    assert [info.records for info in store.topics()] == [1] * 20
 
 
 def test_a_sweep_passes_a_key_of_somebody_else(open_store: OpenStore, raw: "redis.Redis", prefix: str) -> None:

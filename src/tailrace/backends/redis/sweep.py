@@ -15,6 +15,9 @@ from tailrace.spi import SweepBudget, SweepReport
 if TYPE_CHECKING:
     from tailrace.backends.redis.maintenance import Operations
 
+SKEW_MS = 60_000
+"""How far this host's clock may be behind the server's before a cut comes late."""
+
 _log = logging.getLogger("tailrace.redis")
 
 
@@ -39,15 +42,29 @@ class Tally:
         return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records))
 
 
+@dataclass(slots=True)
+class Round:
+    """Where one round over all topics is.
+
+    Attributes:
+        node: Which node is scanned.
+        cursor: Where the next step of its scan begins.
+        found: Topics of the last step that are still to be tended.
+        last_step: Whether that was the last one.
+    """
+
+    node: int = 0
+    cursor: bytes = b"0"
+    found: list[tuple[str, Identity]] = field(default_factory=list)
+    last_step: bool = False
+
+
 class Sweeper:
-    """Sweeps one store. One sweep at a time makes sense; more do no harm."""
+    """Sweeps one store. Thread-safe. One sweep at a time makes sense; more do no harm."""
 
     def __init__(self, operations: "Operations") -> None:
         self._operations = operations
-        self._node = 0
-        self._cursor = b"0"
-        self._found: list[tuple[str, Identity]] = []
-        self._last_step = False
+        self._interrupted: list[Round] = []
 
     def sweep(self, budget: SweepBudget) -> SweepReport:
         """Do what the budget allows.
@@ -58,39 +75,47 @@ class Sweeper:
                 is not done.
         """
         tally = Tally(budget, time.monotonic() + budget.max_seconds)
-        done = self._go_on(tally)
+        try:
+            # Taken out: two sweeps on one round would skip what the other one had just found. The second begins anew.
+            current = self._interrupted.pop()
+        except IndexError:
+            current = Round()
+        try:
+            done = self._go_on(current, tally)
+        finally:
+            self._interrupted[:] = [current]
         trouble = tally.away or next(iter(tally.failures), None)
         if trouble is not None and not tally.topics:
             raise trouble
         done = done and tally.away is None
         return SweepReport(tally.topics, tally.records, tally.bytes, tally.forgotten, done=done)
 
-    def _go_on(self, tally: Tally) -> bool:
+    def _go_on(self, current: Round, tally: Tally) -> bool:
         while True:
-            while self._found:
-                if not self._tend(*self._found[-1], tally):
+            while current.found:
+                if not self._tend(*current.found[-1], tally):
                     return False
-                self._found.pop()
-            if self._last_step:
-                self._node, self._last_step = 0, False
+                current.found.pop()
+            if current.last_step:
+                current.node, current.last_step = 0, False
                 return True
             if not tally.room:
                 return False
-            self._step(tally)
+            self._step(current, tally)
 
-    def _step(self, tally: Tally) -> None:
-        names, self._cursor, more, error = self._operations.scan(self._node, self._cursor)
+    def _step(self, current: Round, tally: Tally) -> None:
+        names, current.cursor, more, error = self._operations.scan(current.node, current.cursor)
         if error is not None:
-            if not more and self._node == 0:
+            if not more and current.node == 0:
                 raise error
             # The topics of the other nodes do not wait for this one.
             tally.away = error
             _log.warning("a node could not be swept and was passed: %s", error)
-        if self._cursor == b"0":
-            self._node += 1
-            self._last_step = not more
+        if current.cursor == b"0":
+            current.node += 1
+            current.last_step = not more
         looked = zip(names, self._operations.look(names), strict=True)
-        self._found = [(name, identity) for name, identity in looked if identity is not None]
+        current.found = [(name, identity) for name, identity in looked if identity is not None]
 
     def _tend(self, name: str, identity: Identity, tally: Tally) -> bool:
         """Do what one topic needs; say whether there was room for all of it."""
@@ -116,7 +141,7 @@ class Sweeper:
             (keep.max_records is not None and identity.records > keep.max_records)
             or (keep.max_bytes is not None and identity.size > keep.max_bytes)
             # By this host's clock it is only a guess; the script looks at the server's.
-            or (keep.max_age is not None and identity.oldest < _now() - (keep.max_age + grace) * 1000 + _SKEW_MS)
+            or (keep.max_age is not None and identity.oldest < _now() - (keep.max_age + grace) * 1000 + SKEW_MS)
         )
 
     def _idle(self, identity: Identity) -> bool:
@@ -133,9 +158,6 @@ class Sweeper:
             tally.records += removed
             tally.bytes += freed
         return True
-
-
-_SKEW_MS = 60_000
 
 
 def _now() -> int:
