@@ -1,6 +1,7 @@
 """Options of each layer as frozen dataclasses, and store URLs. No I/O."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -133,7 +134,7 @@ class StoreURL:
     """A store URL, taken apart.
 
     Attributes:
-        text: The URL as given, without its password: safe to print.
+        text: The URL as given, without its passwords: safe to print.
         scheme: Which adapter, for example ``sqlite``.
         location: What follows ``scheme://`` up to the query, percent-decoded; may hold a password.
         query: Settings of the adapter; an adapter refuses the ones it does not know.
@@ -163,11 +164,13 @@ def parse_url(url: object) -> StoreURL:
         raise InvalidArgumentError(f"not a store URL: {exc}") from exc
     scheme, separator, rest = url.partition("://")
     if not separator or not parts.scheme:
-        raise InvalidArgumentError("not a store URL: it must look like sqlite:///events.db or memory://")
+        raise InvalidArgumentError("not a store URL: it must look like sqlite:///events.db or redis://localhost:6379/0")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = dict(pairs)
     if len(query) != len(pairs):
         raise InvalidArgumentError("a setting is named twice in the store URL")
     printable = url if parts.password is None else url.replace(f":{parts.password}@", ":***@", 1)
+    # Also those that drivers take as settings: password, sentinel_password, ssl_keyfile_password.
+    printable = re.sub(r"(?i)([?&][^=&#]*password=)[^&#]*", r"\1***", printable)
     location = unquote(rest.partition("?")[0].partition("#")[0])
     return StoreURL(text=printable, scheme=scheme.lower(), location=location, query=query, raw=url)

@@ -51,6 +51,15 @@ def test_a_password_is_never_printed(password: str) -> None:
     assert f":{password}@" not in repr(parsed)
 
 
+@pytest.mark.parametrize("setting", ["password", "sentinel_password", "ssl_keyfile_password", "Password"])
+def test_a_password_among_the_settings_is_never_printed(setting: str) -> None:
+    parsed = parse_url(f"redis://h/0?prefix=a&{setting}=hush%26&protocol=3#x")
+
+    assert parsed.text == f"redis://h/0?prefix=a&{setting}=***&protocol=3#x"
+    assert "hush" not in repr(parsed)
+    assert parsed.query[setting] == "hush&"
+
+
 @given(url=st.text(max_size=60) | st.from_regex(r"[a-z+]{1,8}://[^\0]{0,40}", fullmatch=True))
 def test_no_text_raises_anything_but_a_typed_error(url: str) -> None:
     try:
