@@ -24,7 +24,6 @@ _UNUSABLE = {
     "CROSSSLOT": "is behind something that splits the keys of one topic: connect with redis+cluster://",
     "MOVED": "does not have this topic: connect with redis+cluster://",
     "ASK": "does not have this topic any more: connect with redis+cluster://",
-    "EXECABORT": "refused one command of several",
 }
 _TRANSIENT = {
     "READONLY": "is a replica now, and can not be written: connect to the primary",

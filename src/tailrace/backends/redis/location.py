@@ -13,7 +13,9 @@ from tailrace.backends.redis.keys import DEFAULT_PREFIX
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import StoreURL
 
-_OURS = ("prefix",)
+_OURS = ("prefix", "wait_replicas", "wait_timeout")
+"""The last two are taken out by ``replication.py`` before a URL gets here, and named to whoever misspells one."""
+
 _DRIVERS = (
     "client_name",
     "db",
