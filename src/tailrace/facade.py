@@ -1,6 +1,7 @@
 """What both colours of a client and of a subscription do alike: everything that does not wait for the store."""
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from tailrace.engine import Engine, Reader
 from tailrace.instrument import Hook
@@ -18,6 +19,8 @@ class ClientFacade:
         hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
+    _colour: ClassVar[str] = ""
+
     def __init__(self, backend: Backend, *, options: EngineOptions | None = None, hooks: Iterable[Hook] = ()) -> None:
         self._engine = Engine(backend, options or EngineOptions(), hooks)
 
@@ -31,13 +34,14 @@ class ClientFacade:
         return self._engine.stats()
 
     def __repr__(self) -> str:
-        return f"<{_colour(self)}{self._engine.describe()}>"
+        return f"<{self._colour}{self._engine.describe()}>"
 
 
 class SubscriptionFacade:
     """A reader, as its owner sees it."""
 
     __slots__ = ("_reader", "_ready")
+    _colour: ClassVar[str] = ""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -61,8 +65,4 @@ class SubscriptionFacade:
         return self._reader.end
 
     def __repr__(self) -> str:
-        return f"<{_colour(self)}{self._reader.describe()}>"
-
-
-def _colour(facade: object) -> str:
-    return "aio." if type(facade).__module__.startswith("tailrace.aio") else ""
+        return f"<{self._colour}{self._reader.describe()}>"

@@ -21,7 +21,8 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
     """Open a store. Waits for it.
 
     Args:
-        url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
+        url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
+            another store's.
         options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
             ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
             ``hooks``.
@@ -50,6 +51,8 @@ class StreamClient(ClientFacade):
         options: Bounds and timeouts.
         hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
+
+    _colour = "aio."
 
     def topic(self, name: str) -> Topic:
         """Return a topic by name. Does no I/O and creates nothing.

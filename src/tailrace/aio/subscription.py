@@ -22,6 +22,7 @@ class Subscription(SubscriptionFacade):
     """
 
     __slots__ = ("__weakref__", "_alarm", "_engine")
+    _colour = "aio."
 
     def __init__(self, engine: Engine, reader: Reader) -> None:
         super().__init__(reader)
