@@ -16,7 +16,8 @@ def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
     """Open a store. Blocks on it; starts no thread.
 
     Args:
-        url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory://``, or another adapter's.
+        url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
+            another store's.
         options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
             ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
             ``hooks``.
