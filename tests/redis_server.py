@@ -1,4 +1,4 @@
-"""A Redis server for the tests of a session, and a store on it with keys of its own for each case."""
+"""A Redis server that tests share, and a store on it with keys of its own for each case."""
 
 import secrets
 from collections.abc import Iterator, Sequence

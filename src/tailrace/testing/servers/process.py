@@ -34,6 +34,7 @@ class ServerProcess:
     def __init__(
         self, command: Sequence[str], *, folder: Path, log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
+        self._name = Path(command[0]).name
         self._command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *command]
         self._folder = folder
         self._log = log
@@ -84,7 +85,7 @@ class ServerProcess:
         self.signal(signal.SIGTERM)
         if not self.wait(patience):
             self.kill()
-            raise ServerFailedError(f"{Path(self._command[5]).name} did not end within {patience} s; {self.log_end()}")
+            raise ServerFailedError(f"{self._name} did not end within {patience} s; {self.log_end()}")
 
     def wait(self, timeout: float) -> bool:
         """Wait until it has ended; return whether it has."""
