@@ -1,17 +1,14 @@
 """Small records that came along with their hints, until the read that the hint leads to.
 
-The script that appends publishes a lone small record together with the place before it. Whoever stands exactly there
-may take it for a page that was read at the moment of the append: that saves a live record the way to the server and
-back. The page says that there is more, so that a real look always follows, which tells of a seal and of whatever was
-missed. Whether a place holds is never answered from here.
+The script that appends publishes a lone small record (``append.lua`` says how small) together with the place before it.
+Whoever stands exactly there may take it for a page that was read at the moment of the append: that saves a live record
+the way to the server and back. The page says that there is more, so that a real look always follows, which tells of a
+seal and of whatever was missed. Whether a place holds is never answered from here.
 """
 
 from collections.abc import Collection
 
 from tailrace.spi import Boundary, Page, ReadRequest, StoredRecord
-
-CARRIED = 1024
-"""Bytes of payload, at most, that a hint carries."""
 
 KEPT = 16
 """Records of one topic, at most, that are kept until it is read."""
