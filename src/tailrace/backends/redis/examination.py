@@ -23,7 +23,14 @@ DIRECTIVES = (
 )
 """Asked for, and shown as they are."""
 
-_TOLD = ("redis_version", "role", "connected_slaves", "aof_last_write_status", "rdb_last_bgsave_status")
+_TOLD = (
+    "valkey_version",
+    "redis_version",
+    "role",
+    "connected_slaves",
+    "aof_last_write_status",
+    "rdb_last_bgsave_status",
+)
 """Of INFO, shown as they are."""
 
 OLDEST = (6, 2)
