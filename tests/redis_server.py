@@ -9,7 +9,7 @@ import redis
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
-from tailrace.testing.servers.redis import RedisServer, flavours
+from tailrace.testing.servers.redis import RedisServer
 from tailrace.testing.stores import StoreUnderTest
 
 Saved: TypeAlias = tuple[bytes, bytes, int]
@@ -34,9 +34,6 @@ class RedisUnderTest(StoreUnderTest):
         self._server = server
         self._keys = f"kit-{secrets.token_hex(4)}"
         self._client = redis.Redis.from_url(server, protocol=2)
-
-    def unavailable(self) -> str | None:
-        return None if flavours() else "there is no server of Redis or Valkey here"
 
     def url(self) -> str:
         return f"{self._server}/0?prefix={self._keys}"

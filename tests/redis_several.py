@@ -23,9 +23,6 @@ class ClusterUnderTest(RedisUnderTest):
         self._protocol = protocol
         self._operators = [redis.Redis.from_url(node.url, protocol=2) for node in cluster.nodes]
 
-    def unavailable(self) -> str | None:
-        return None
-
     def url(self) -> str:
         return f"{self._cluster.url}/?prefix={self._keys}&protocol={self._protocol}"
 
@@ -64,9 +61,6 @@ class SentinelUnderTest(RedisUnderTest):
         super().__init__(sentinel.master.url)
         self._sentinel = sentinel
 
-    def unavailable(self) -> str | None:
-        return None
-
     def url(self) -> str:
         return f"{self._sentinel.url}/0?prefix={self._keys}"
 
@@ -79,9 +73,6 @@ class ClientUnderTest(RedisUnderTest):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._clients: list[redis.Redis] = []
-
-    def unavailable(self) -> str | None:
-        return None
 
     def url(self) -> str:
         return f"{super().url()}&protocol=3"

@@ -14,7 +14,7 @@ driver = drivers.driver
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with RedisServer(max(flavours(), key=lambda kind: kind.version)) as server:
+    with RedisServer(max(flavours(), key=lambda kind: kind.version, default=None)) as server:
         yield f"redis://127.0.0.1:{server.port}"
 
 
