@@ -58,17 +58,18 @@ class RedisWatch(Listening):
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
-        self._news.forget(dropped)
         with self._entered():
-            for verb, topics in ((b"UNSUBSCRIBE", dropped), (b"SUBSCRIBE", added)):
-                channels = [self._keys.of(topic).channel for topic in topics]
-                if verb == b"SUBSCRIBE":
-                    self._topics.update(zip(channels, topics, strict=True))
+            gone = [self._keys.of(topic).channel for topic in dropped]
+            new = {self._keys.of(topic).channel: topic for topic in added}
+            # Before the server is asked: what arrives until it has confirmed would be kept, and nobody would hear any
+            # more that it is no longer so.
+            for channel in gone:
+                self._topics.pop(channel, None)
+            self._news.forget(dropped)
+            self._topics.update(new)
+            for verb, channels in ((b"UNSUBSCRIBE", gone), (b"SUBSCRIBE", list(new))):
                 for start in range(0, len(channels), CHUNK):
                     self._change(verb, channels[start : start + CHUNK], deadline)
-                if verb == b"UNSUBSCRIBE":
-                    for channel in channels:
-                        self._topics.pop(channel, None)
 
     @override
     def wait(self, timeout: float) -> Changes:
