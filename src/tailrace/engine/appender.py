@@ -161,19 +161,24 @@ class Appender:
                 return
             ticket.leads = True
         self._gather()
-        remaining = ticket.deadline - time.monotonic()
-        if remaining <= 0:
+        # Mostly once. Somebody who was interrupted while it queued may stand before this ticket, and leave no room for
+        # it in the first batch.
+        while ticket.outcome is None:
+            remaining = ticket.deadline - time.monotonic()
+            if remaining > 0:
+                self._send(self._take(ticket, remaining), remaining)
+                continue
             # Too late for this one; the others are not to be sent with what is left of its time.
             with self._lock:
                 outcome = self._too_late(ticket)
             ticket.settle(outcome)
-            self._hand_on()
-            return
-        batch = self._take(ticket, remaining)
+        self._hand_on()
+
+    def _send(self, batch: Sequence[Ticket], timeout: float) -> None:
         started = time.monotonic()
         try:
             with foreign_errors(maybe_stored=True):
-                outcomes = self._backend.append([each.entry for each in batch], remaining)
+                outcomes = self._backend.append([each.entry for each in batch], timeout)
         except DurableStreamUnavailableError as exc:
             failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)
             outcomes = [failed] * len(batch)
@@ -181,7 +186,6 @@ class Appender:
         self.batches += 1
         for each, outcome in zip(batch, outcomes, strict=True):
             each.settle(outcome)
-        self._hand_on()
 
     def _gather(self) -> None:
         # Without this, a slow store is fed by two alternating halves: the callers of one commit queue

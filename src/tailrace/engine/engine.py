@@ -40,6 +40,9 @@ from tailrace.spi import (
     Unborn,
 )
 
+STOPS_WITHIN = 0.5
+"""Seconds that the reading loop gets to end by itself, before and after its store is closed."""
+
 
 class Dismissal(NamedTuple):
     """What is left to do after a reader was dismissed."""
@@ -275,8 +278,11 @@ class Engine:
         self.workers.close()
         for reader in readers:
             reader.close()
-        self._pump.stop()
+        # A loop that waits for a store that hangs ends only once that is closed; any other one ends before, in peace.
+        ended = self._pump.stop(STOPS_WITHIN)
         self.backend.close()
+        if not ended:
+            self._pump.stop(STOPS_WITHIN)
 
     def after_fork(self) -> None:
         """Start afresh in a child process: its threads are gone, and its locks may be held for ever."""

@@ -52,9 +52,6 @@ class Hints:
         except DurableStreamUnavailableError as exc:
             self._lost(exc)
             return False
-        if self._outage.since is not None:
-            self._hooks.emit(HintsRestored())
-        self._outage.over()
         return True
 
     def follow(self, plan: Plan) -> bool:
@@ -67,7 +64,9 @@ class Hints:
                 watch.follow(plan.added, plan.dropped)
         except DurableStreamUnavailableError as exc:
             self._lost(exc)
-        return self._watch is None
+            return True
+        self._stands()
+        return False
 
     def wait(self, seconds: float) -> Changes | None:
         """Wait for hints, at most so long; return what may have moved, or ``None`` if the watch was lost over it."""
@@ -78,10 +77,12 @@ class Hints:
             return NONE
         try:
             with foreign_errors():
-                return watch.wait(seconds)
+                changes = watch.wait(seconds)
         except DurableStreamUnavailableError as exc:
             self._lost(exc)
             return None
+        self._stands()
+        return changes
 
     def interrupt(self) -> None:
         """Make a ``wait`` that runs now, or the next one, return at once. From any thread."""
@@ -94,6 +95,13 @@ class Hints:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
+
+    def _stands(self) -> None:
+        # Not as soon as it is open: one that can be opened and does not let anything be followed (no right to
+        # subscribe) would be tried again as fast as it can, and everything be read each time.
+        if self._outage.since is not None:
+            self._outage.over()
+            self._hooks.emit(HintsRestored())
 
     def _lost(self, error: DurableStreamUnavailableError) -> None:
         if self._outage.since is None:

@@ -130,15 +130,18 @@ class Pump:
         self._start()
         raise exc
 
-    def stop(self) -> None:
-        """End the loop and wait for it."""
+    def stop(self, patience: float) -> bool:
+        """End the loop and wait for it, so many seconds at most; return whether it has ended. Idempotent."""
         with self._lock:
             self._stopping = True
             thread = self._thread
-        if thread is not None:
-            self.nudge()
-            if thread is not threading.current_thread() and thread.is_alive():
-                thread.join(self._options.append_timeout)
+        if thread is None:
+            return True
+        self.nudge()
+        if thread is not threading.current_thread() and thread.is_alive():
+            thread.join(patience)
+            return not thread.is_alive()
+        return True
 
     def disown(self) -> None:
         """In a child: end the parent's loop, if it was inherited as well. Without the lock, which may be held."""
@@ -252,6 +255,9 @@ class Pump:
         self._report(outcomes)
 
     def _report(self, outcomes: Sequence[ReadOutcome]) -> None:
+        if self._stopping:
+            # What failed now failed because it is being closed.
+            return
         failed = next((outcome for outcome in outcomes if isinstance(outcome, ReadFailed)), None)
         now = time.monotonic()
         if failed is not None and self._away_since is None:

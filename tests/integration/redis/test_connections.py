@@ -79,3 +79,18 @@ def test_closing_leaves_no_slot_that_would_come_back(lending: Connections) -> No
     assert len(lending._stack._slots) == connections.MOST
     with pytest.raises(DurableStreamUnavailableError, match="closed"):
         lending.take(soon())
+
+
+def test_a_connection_that_is_opened_while_the_store_is_closed_is_not_lent(raw: "redis.Redis") -> None:
+    location, opened = from_client(raw), []
+
+    def slowly(timeout: float) -> Wire:
+        opened.append(dial(location, timeout))
+        lending.close()
+        return opened[-1]
+
+    lending = Connections(slowly)
+    with pytest.raises(DurableStreamUnavailableError, match="closed"):
+        lending.take(soon())
+    assert opened[0]._connection._sock is None
+    assert not lending._used

@@ -10,6 +10,8 @@ from tests.integration.redis.steps import append, bounds, payloads, read
 from tailrace import CLOSED, CursorUnavailableError, StreamClient, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.backends.redis.keys import TopicKeys
+from tailrace.backends.redis.news import KEPT
+from tailrace.options import Retention
 from tailrace.records import DurableStreamRecord
 
 Reads = Callable[[], int]
@@ -86,6 +88,23 @@ def test_what_is_heard_while_a_topic_is_dropped_is_not_kept(store: RedisStore, w
     store.delete("t")
 
     assert isinstance(read(store, "t", tail), spi.PositionLost)
+
+
+def test_what_nobody_took_is_dropped_by_the_next_look(
+    store: RedisStore, open_store: OpenStore, watching: spi.Watch
+) -> None:
+    other, start = open_store(), bounds(store, "t").tail
+    # More than are kept: what is left begins further on than whoever follows the topic stands.
+    places = [append(other, "t", b"%d" % number) for number in range(KEPT + 2)]
+    watching.follow({"later"}, ())
+    append(other, "later", b"heard after all others")
+    while "later" not in watching.wait(5.0).topics:
+        pass
+    assert isinstance(read(store, "t", start), spi.Page)
+    other.trim("t", Retention(max_records=0))
+
+    lost = [read(store, "t", place) for place in places[:-1]]
+    assert {type(outcome) for outcome in lost} == {spi.PositionLost}
 
 
 def test_a_copy_of_the_topic_in_another_database_is_not_heard(

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tailrace.engine.appender import Appender
+from tailrace.backends.memory import MemoryStore
+from tailrace.engine.appender import Appender, Ticket
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import EngineOptions
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Backend, Boundary, Entry
@@ -276,3 +277,16 @@ def test_a_leader_interrupted_while_it_takes_its_batch_does_not_stop_later_appen
 
     assert isinstance(appender.append(Entry("t", [b"later"])), Appended)
     assert store.calls == [[b"later"]]
+
+
+def test_a_leader_behind_somebody_who_was_interrupted_while_it_queued_sends_its_own_record_too() -> None:
+    store = MemoryStore()
+    appender = Appender(store, EngineOptions(batch_records=2))
+    # Queued, and interrupted before it became the leader; it takes itself out only after the next one has come.
+    appender._queue.append(Ticket(Entry("t", [b"left"]), float("inf"), lambda: None, lambda: None))
+
+    outcome = appender.append(Entry("t", [b"a", b"b", b"c"]))
+
+    assert isinstance(outcome, Appended)
+    assert outcome.end.position == 4
+    assert not appender._queue

@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
 from tailrace import CLOSED, CursorUnavailableError, DurableStreamUnavailableError, EngineOptions, StreamClient
 from tailrace.backends.memory import MemoryStore
+from tailrace.engine.backoff import FIRST_DELAY
 from tailrace.errors import StoreUnusableError
 from tailrace.records import DurableStreamRecord
 from tailrace.spi import ReadOutcome, ReadRequest, Watch
@@ -33,6 +34,25 @@ class BreakableStore(MemoryStore):
         if self.watch_error is not None:
             raise self.watch_error
         return super().watch()
+
+
+class UnfollowableStore(MemoryStore):
+    """A memory store whose watches open, and refuse to follow anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[float] = []
+        self.refused = threading.Semaphore(0)
+
+    def watch(self) -> Watch:
+        watch = super().watch()
+        watch.follow = self._refuse  # type: ignore[method-assign]
+        return watch
+
+    def _refuse(self, added: Collection[str], dropped: Collection[str]) -> None:
+        self.asked.append(time.monotonic())
+        self.refused.release()
+        raise DurableStreamUnavailableError("not allowed")
 
 
 def payload(subscription: Subscription, timeout: float = 10.0) -> bytes:
@@ -89,6 +109,18 @@ def test_hints_come_back_when_the_store_gives_them_again() -> None:
             eventually(lambda: client.stats()["hints_arrive"] is True)
             client.topic("t").append(b"a")
             assert payload(subscription) == b"a"
+
+
+def test_a_watch_that_opens_and_can_not_follow_is_tried_less_and_less_often(caplog: pytest.LogCaptureFixture) -> None:
+    store = UnfollowableStore()
+    with StreamClient(store, options=EngineOptions(poll_unsure=30.0)) as client:
+        with client.topic("t").subscribe_from_tail():
+            for _ in range(6):
+                assert store.refused.acquire(timeout=10.0)
+            asked = list(store.asked)
+            assert client.stats()["hints_arrive"] is False
+    assert asked[5] - asked[4] > 0.75 * FIRST_DELAY * 2**4
+    assert len([record for record in caplog.records if "interrupted" in record.message]) == 1
 
 
 def test_a_short_outage_of_reads_is_ridden_out_without_loss() -> None:

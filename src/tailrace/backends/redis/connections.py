@@ -54,24 +54,29 @@ class Connections:
         self._check_open()
         slot = self._mine().pop(deadline)
         wire = slot.wire
-        if wire is not None:
-            if not wire.stale():
-                self._used.add(wire)
-                return slot
+        if wire is not None and wire.stale():
             slot.wire = None
             wire.close()
-        try:
-            # Also while it waits for a slot, the store may be closed.
-            self._check_open()
-            wire = slot.wire = self._dial(max(0.001, deadline - time.monotonic()))
-        except BaseException as exc:
-            self._mine().push(slot)
-            # The exception keeps this frame alive, and whoever borrows the slot next must be the only one who has it.
-            del slot
-            if isinstance(exc, DurableStreamUnavailableError):
+            wire = None
+        if wire is None:
+            try:
+                # Also while it waits for a slot, the store may be closed.
                 self._check_open()
-            raise
+                wire = slot.wire = self._dial(max(0.001, deadline - time.monotonic()))
+            except BaseException as exc:
+                self._mine().push(slot)
+                # The exception keeps this frame alive, and whoever borrows the slot next must be the only one who has
+                # it.
+                del slot
+                if isinstance(exc, DurableStreamUnavailableError):
+                    self._check_open()
+                raise
         self._used.add(wire)
+        if self._closed:
+            # Looked at once more: who closed in the meantime has not seen this one, and nobody would wake its borrower.
+            self.give_back(slot, keep=False)
+            del slot
+            self._check_open()
         return slot
 
     def give_back(self, slot: "Slot", *, keep: bool) -> None:

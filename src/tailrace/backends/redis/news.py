@@ -53,7 +53,7 @@ class News:
         self._chains[topic] = chain
 
     def forget(self, topics: Collection[str]) -> None:
-        """Drop what is kept of topics that nobody follows any more."""
+        """Drop what is kept of topics that nobody follows any more, or that are looked at."""
         for topic in topics:
             self._chains.pop(topic, None)
 

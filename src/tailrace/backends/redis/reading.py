@@ -91,7 +91,10 @@ class Reading:
         told = [self._news.take(request) for request in requests]
         if None not in told:
             return told
-        asked = iter(self._ask([request for request, page in zip(requests, told, strict=True) if page is None]))
+        left = [request for request, page in zip(requests, told, strict=True) if page is None]
+        # It is older than this look, and whoever comes later would be answered from it about a place that may be gone.
+        self._news.forget([request.topic for request in left])
+        asked = iter(self._ask(left))
         return [page or next(asked) for page in told]
 
     def _ask(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome | None]:
