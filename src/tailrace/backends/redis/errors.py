@@ -46,6 +46,9 @@ def code_of(said: str) -> str:
     if any(words in said for words in _FORBIDDEN):
         # In a script, depending on the release, without its code.
         return "NOPERM"
+    if said.startswith("Authentication required"):
+        # The driver takes the code off.
+        return "NOAUTH"
     # From within a script, depending on the release, somewhere behind its line.
     found = _CODE.search(said)
     return found[0] if found else ""
