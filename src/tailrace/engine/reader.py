@@ -213,8 +213,9 @@ class Reader:
         tell = False
         with self._engine.lock:
             self._outage.over()
-            # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again.
-            if feed.state is not FeedState.BEHIND or feed.place is not chunk.start:
+            # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again, and brought the
+            # records, or that they are gone: an end that was decided here does not hold behind others.
+            if feed.state is not FeedState.BEHIND or feed.place is not chunk.start or feed.ending is not None:
                 return
             feed.accept(chunk)
             if not chunk.more and feed.ending is None:
