@@ -213,8 +213,8 @@ class Reader:
         tell = False
         with self._engine.lock:
             self._outage.over()
-            # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again, and brought the
-            # records, or that they are gone: an end that was decided here does not hold behind others.
+            # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again. It brought the
+            # records, or the loss of them, which would not be one behind these.
             if feed.state is not FeedState.BEHIND or feed.place is not chunk.start or feed.ending is not None:
                 return
             feed.accept(chunk)
