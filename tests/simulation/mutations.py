@@ -35,14 +35,13 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a refused entry is settled as stored": Edit(
         f"{_ENGINE}.appender",
-        "            each.settle(outcome)\n        self._hand_on()\n",
-        "            each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n"
-        "        self._hand_on()\n",
+        "            each.settle(outcome)\n",
+        "            each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n",
     ),
     "leadership is not handed on": Edit(
         f"{_ENGINE}.appender",
-        "            each.settle(outcome)\n        self._hand_on()\n",
-        "            each.settle(outcome)\n        with self._lock:\n            self._leader = None\n",
+        "            ticket.settle(outcome)\n        self._hand_on()\n",
+        "            ticket.settle(outcome)\n        with self._lock:\n            self._leader = None\n",
     ),
     "an interrupted leader hands nothing on": Edit(
         f"{_ENGINE}.appender",
@@ -53,7 +52,7 @@ MUTATIONS: dict[str, Edit] = {
         f"{_ENGINE}.appender",
         "            failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)\n",
         "            if exc.maybe_stored:\n"
-        "                self._backend.append([each.entry for each in batch], remaining)\n"
+        "                self._backend.append([each.entry for each in batch], timeout)\n"
         "            failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)\n",
     ),
     "a lost reply is told as refused": Edit(
@@ -67,8 +66,8 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a pull that was overtaken is accepted": Edit(
         f"{_ENGINE}.reader",
-        "if feed.state is not FeedState.BEHIND or feed.place is not chunk.start:",
-        "if feed.state is not FeedState.BEHIND:",
+        " or feed.place is not chunk.start or feed.ending is not None:",
+        " or feed.ending is not None:",
     ),
     "an outage is never over": Edit(
         f"{_ENGINE}.backoff",
