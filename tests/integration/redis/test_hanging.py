@@ -9,6 +9,7 @@ import tailrace
 from tailrace import CLOSED
 from tailrace.testing.reading import Background, nothing
 from tailrace.testing.servers.redis import RedisServer
+from tailrace.testing.servers.waiting import until
 
 
 @pytest.fixture
@@ -26,6 +27,8 @@ def test_closing_the_client_does_not_wait_for_it(server: RedisServer) -> None:
         nothing(subscription)
         server.freeze()
         appending = Background(lambda: error_of(topic))
+        # With the connection that there is: another one could not be opened, and nothing would have been sent.
+        until(lambda: bool(streams._engine.backend._nodes.connections._used), "an append that is under way")
         # As after an append of unknown outcome: the loop looks at the topic, and waits as well.
         streams._engine.hint("t")
         assert subscription.receive(0.1) is None
