@@ -14,6 +14,8 @@ ARGS ?=
 # Where `make simulate` starts, and how many seeds it simulates.
 SEED ?=
 RUNS ?=
+# What is run beside the contract kit, so that both halves take about as long.
+BESIDE := tests/aio tests/cli tests/docs tests/simulation
 # Stores that must be tested: a missing one fails the run instead of being left out of it.
 REQUIRE_STORES ?=
 
@@ -41,10 +43,10 @@ else
 endif
 
 test-contract: $(VENV)/.for-work ## The contract kit on every store
-	$(PYTEST) tests/contract tests/aio tests/simulation
+	$(PYTEST) tests/contract $(BESIDE)
 
 test-others: $(VENV)/.for-work ## Everything else
-	$(BIN)/python -m pytest --ignore tests/contract --ignore tests/aio --ignore tests/simulation
+	$(BIN)/python -m pytest --ignore tests/contract $(BESIDE:%=--ignore %)
 
 test-long: $(VENV)/.for-work ## Run the tests that take minutes: crashes, scale, many processes
 	$(PYTEST) -m long $(ARGS)

@@ -18,7 +18,7 @@ def run(pairs: int) -> Iterator[Result]:
         topic = streams.topic("t")
         for threads, goal in ((1, 0.8), (32, 4.0)):
             yield paired(
-                f"Redis: append, {threads} thread{'s' * (threads > 1)}",
+                f"{streams.capabilities.store}: append, {threads} thread{'s' * (threads > 1)}",
                 "records/s",
                 lambda threads=threads: rate([lambda: topic.append(PAYLOAD)] * threads),  # type: ignore[misc]
                 lambda threads=threads: rate([lambda: add(raw)] * threads),  # type: ignore[misc]
@@ -27,7 +27,7 @@ def run(pairs: int) -> Iterator[Result]:
             )
             raw.flushdb()
         yield paired(
-            "Redis: append_many of 512, against one XADD a record",
+            f"{streams.capabilities.store}: append_many of 512, against one XADD a record",
             "records/s",
             lambda: 512 * rate([lambda: topic.append_many(BATCH)]),
             lambda: rate([lambda: add(raw)]),
@@ -37,7 +37,7 @@ def run(pairs: int) -> Iterator[Result]:
     with both(appendonly="yes", appendfsync="always") as (streams, raw):
         topic = streams.topic("t")
         yield paired(
-            "Redis, appendfsync always: append, 32 threads",
+            f"{streams.capabilities.store}, appendfsync always: append, 32 threads",
             "records/s",
             lambda: rate([lambda: topic.append(PAYLOAD)] * 32),
             lambda: rate([lambda: add(raw)] * 32),

@@ -21,7 +21,7 @@ def run(pairs: int) -> Iterator[Result]:
             if at % 2000 == 1999:
                 pipeline.execute()
         yield paired(
-            "Redis: catch-up of 200,000 small records",
+            f"{streams.capabilities.store}: catch-up of 200,000 small records",
             "records/s",
             lambda: timed(lambda: through_a_subscription(topic)),
             lambda: timed(lambda: by_pages(raw)),
@@ -32,7 +32,7 @@ def run(pairs: int) -> Iterator[Result]:
         for _ in range(RECORDS):
             topic.append(PAYLOAD)
         yield paired(
-            "Redis: catch-up of 200,000 small records, each of its own append",
+            f"{streams.capabilities.store}: catch-up of 200,000 small records, each of its own append",
             "records/s",
             lambda: timed(lambda: through_a_subscription(topic)),
             lambda: timed(lambda: by_pages(raw)),

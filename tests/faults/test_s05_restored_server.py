@@ -1,5 +1,6 @@
 """S05 with a real server: an operator puts yesterday's snapshot back under the feet of whoever is connected."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,8 +41,10 @@ def test_a_snapshot_of_50_is_restored_and_others_are_appended(server: RedisServe
 
 def append_when_it_is_back(topic: tailrace.Topic, found: list[bytes]) -> None:
     """Append; the server is up again, but a connection of before may have to be given up first."""
+    deadline = time.monotonic() + 30
     while True:
         try:
             return topic.append_many(found)
         except tailrace.DurableStreamUnavailableError as error:
             assert error.maybe_stored is False  # noqa: PT017
+            assert time.monotonic() < deadline, error  # noqa: PT017

@@ -16,10 +16,10 @@ LATEST = 1.0
 class SimulatedWatch(Watch):
     """What one engine hears of a simulated store."""
 
-    def __init__(self, world: World, hints: Hints, registry: "list[SimulatedWatch]", away: Callable[[], bool]) -> None:
+    def __init__(self, world: World, hints: Hints, siblings: "list[SimulatedWatch]", away: Callable[[], bool]) -> None:
         self._world = world
         self._hints = hints
-        self._registry = registry
+        self._siblings = siblings
         self._away = away
         self._followed: set[str] = set()
         self._moved: dict[str, None] = {}
@@ -60,8 +60,8 @@ class SimulatedWatch(Watch):
         self._wake()
 
     def close(self) -> None:
-        if self in self._registry:
-            self._registry.remove(self)
+        if self in self._siblings:
+            self._siblings.remove(self)
         self.interrupt()
 
     def break_off(self) -> None:

@@ -25,6 +25,7 @@ from tailrace.spi.pages import (
     TopicInfo,
 )
 from tailrace.spi.registry import open_store, schemes
+from tailrace.spi.sweeping import SweepTally
 
 __all__ = [
     "MAX_POSITION",
@@ -52,6 +53,7 @@ __all__ = [
     "StoredRecord",
     "SweepBudget",
     "SweepReport",
+    "SweepTally",
     "TopicInfo",
     "Unborn",
     "Watch",

@@ -10,7 +10,7 @@ from tests.integration.redis.conftest import OpenStore
 from tests.integration.redis.steps import append
 
 from tailrace import DurableStreamUnavailableError, spi
-from tailrace.backends.redis import RedisStore, watch
+from tailrace.backends.redis import RedisStore, pulse
 from tailrace.testing.faults import FlakyProxy
 
 
@@ -109,7 +109,7 @@ def test_a_server_that_hangs_up_is_told(watching: spi.Watch, raw: "redis.Redis")
 def test_a_silent_server_is_asked_and_found_out(
     server: str, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SILENCE", 0.1)
+    monkeypatch.setattr(pulse, "SILENCE", 0.1)
     host, _, port = server.removeprefix("redis://").partition(":")
     with FlakyProxy((host, int(port))) as proxy:
         store = open_store(redis.Redis(port=proxy.port, protocol=2))

@@ -12,8 +12,8 @@ from tailrace.spi import Changes, Watch
 class MemoryWatch(Watch):
     """One engine's view of what moved."""
 
-    def __init__(self, registry: "list[MemoryWatch]") -> None:
-        self._registry = registry
+    def __init__(self, siblings: "list[MemoryWatch]") -> None:
+        self._siblings = siblings
         # Taken by itself, and not through the condition: that one's way in is Python code, where an interrupt of the
         # caller would leave the lock taken for ever.
         self._lock = threading.Lock()
@@ -58,5 +58,5 @@ class MemoryWatch(Watch):
     @override
     def close(self) -> None:
         with contextlib.suppress(ValueError):
-            self._registry.remove(self)
+            self._siblings.remove(self)
         self.interrupt()

@@ -1,19 +1,15 @@
 """One connection to one node of a cluster, subscribed to the channels of the slots that it serves."""
 
-import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tailrace.backends.redis.errors import explain
+from tailrace.backends.redis.pulse import Pulse
 from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.slots import slot_of
 from tailrace.backends.redis.wire import Wire
-from tailrace.errors import DurableStreamUnavailableError
-
-SILENCE = 5.0
-"""Seconds of silence after which the node is asked whether it is there, and then has to answer."""
 
 _CHUNK = 500
 
@@ -25,7 +21,7 @@ class Wish(NamedTuple):
     channel: bytes
 
 
-class Ear:
+class Ear(Pulse):
     """Not thread-safe. Raises ``OSError`` when the connection is broken.
 
     Args:
@@ -34,37 +30,14 @@ class Ear:
     Attributes:
         channels: Subscribed, or asked for.
         lost: Channels that the node does not serve any more, or never did; to be taken by whoever reads.
-        asked: Since when an answer to whether the node is there is missing.
     """
 
     def __init__(self, wire: Wire, name: str, patience: float, told: Callable[[bytes, bytes], None]) -> None:
-        self.wire = wire
+        super().__init__(wire, f"a node of {name}", patience)
         self.channels: set[bytes] = set()
         self.lost: set[bytes] = set()
-        self.asked: float | None = None
-        self._name = name
         self._told = told
-        self._patience = patience
-        self._heard = time.monotonic()
         self._wishes: deque[Wish] = deque()
-
-    @property
-    def due(self) -> float:
-        """When it has to be looked after again."""
-        return (self._heard if self.asked is None else self.asked) + SILENCE
-
-    def look_after(self, now: float) -> None:
-        """Ask a node that is silent whether it is there.
-
-        Raises:
-            DurableStreamUnavailableError: It has been asked, and is silent.
-        """
-        if now < self.due:
-            return
-        if self.asked is not None:
-            raise DurableStreamUnavailableError(f"a node of {self._name} has been silent for {now - self._heard:.0f} s")
-        self.asked = now
-        self.wire.send(pack((b"PING",)), now + self._patience)
 
     def change(self, verb: bytes, channels: Iterable[bytes]) -> None:
         """Ask for a change, one command for each channel: those of several slots may not be in one."""
@@ -84,20 +57,13 @@ class Ear:
         Raises:
             DurableStreamUnavailableError: Not in time.
         """
-        poll = select.poll()
-        poll.register(self.wire.fileno(), select.POLLIN)
         while self._wishes:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise DurableStreamUnavailableError(f"a node of {self._name} did not confirm a subscription in time")
-            if poll.poll(left * 1000):
+            if self.await_more(deadline):
                 self.hear()
 
     def hear(self) -> None:
         """Note what has arrived."""
-        messages = self.wire.pending()
-        self._heard, self.asked = time.monotonic(), None
-        for message in messages:
+        for message in self.messages():
             if isinstance(message, Exception):
                 self._refused(message)
             elif isinstance(message, list):

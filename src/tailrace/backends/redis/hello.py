@@ -44,8 +44,8 @@ def read_hello(replies: Sequence[Any], name: str) -> Hello:
     # Only PING needs no rights at all in most configurations; it finds a wrong password or database now.
     if isinstance(pong, Exception) and not str(pong).startswith("NOPERM"):
         raise explain(pong, name) from pong
-    fields = _fields(hello)
-    about = _about(info)
+    fields = fields_of(hello)
+    about = info_of(info)
     version = about.get("redis_version") or fields.get("version", "")
     if "valkey_version" in about:
         product = f"Valkey {about['valkey_version']}"
@@ -56,10 +56,11 @@ def read_hello(replies: Sequence[Any], name: str) -> Hello:
 
 def read_role(reply: object) -> str:
     """Read the reply to ``ASK_ROLE``: ``master`` or ``replica``, or nothing if it may not be told."""
-    return _fields(reply).get("role", "")
+    return fields_of(reply).get("role", "")
 
 
-def _fields(reply: object) -> Mapping[str, str]:
+def fields_of(reply: object) -> Mapping[str, str]:
+    """Return the names and texts of a reply that is a map, other values left out; empty for another reply."""
     # A list in RESP2, a dictionary in RESP3.
     if isinstance(reply, list):
         reply = dict(zip(reply[::2], reply[1::2], strict=False))
@@ -68,7 +69,8 @@ def _fields(reply: object) -> Mapping[str, str]:
     return {_text(name): _text(value) for name, value in reply.items() if isinstance(value, bytes | str)}
 
 
-def _about(reply: object) -> Mapping[str, str]:
+def info_of(reply: object) -> Mapping[str, str]:
+    """Return the fields of INFO; empty for another reply."""
     lines = _text(reply).splitlines() if isinstance(reply, bytes | str) else ()
     return dict(line.split(":", 1) for line in lines if ":" in line)
 

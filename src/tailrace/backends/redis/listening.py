@@ -1,4 +1,4 @@
-"""What all watches have in common: waiting on sockets and on a pipe for interrupts, and letting go of them.
+"""What all watches have in common: which topics are followed, waiting on sockets and on a pipe for interrupts.
 
 Nothing here depends on the driver's timeouts. Used by one thread, except for ``interrupt`` and ``close``.
 """
@@ -6,27 +6,35 @@ Nothing here depends on the driver's timeouts. Used by one thread, except for ``
 import contextlib
 import os
 import select
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import hiredis
 from typing_extensions import override
 
 from tailrace import native
 from tailrace.backends.redis.errors import explain
+from tailrace.backends.redis.keys import Keys
+from tailrace.backends.redis.news import News
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import Watch
+from tailrace.spi import Changes, Watch
 
 
 class Listening(Watch):
-    """The descriptors of one watch.
+    """One watch: what it follows and has heard, and its descriptors.
 
     Args:
         name: Of the servers, for messages.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, keys: Keys, news: News) -> None:
         self._name = name
+        self._keys = keys
+        self._news = news
+        # What an earlier watch has heard may be no longer so.
+        news.clear()
+        self._topics: dict[bytes, str] = {}
+        self._moved: set[str] = set()
         self._wires: dict[int, Wire] = {}
         self._state = native.lock()
         self._waiting = self._closed = False
@@ -62,6 +70,30 @@ class Listening(Watch):
                 wire.disown()
             self._wires.clear()
             self._close_pipe()
+
+    def _turn_to(self, added: Collection[str], dropped: Collection[str]) -> tuple[list[bytes], list[bytes]]:
+        """Note what is followed from now on, before the server is asked; return the channels that are gone and new."""
+        gone = [self._keys.of(topic).channel for topic in dropped]
+        for channel in gone:
+            self._topics.pop(channel, None)
+        # Only now: a hint that is read while the server confirms is of a topic that nobody knows any more. What it
+        # carries would be kept, and there would be nobody to hear that it is no longer so.
+        self._news.forget(dropped)
+        new = {self._keys.of(topic).channel: topic for topic in added}
+        self._topics.update(new)
+        return gone, [*new]
+
+    def _told(self, channel: bytes, message: bytes) -> None:
+        """Note a hint."""
+        topic = self._topics.get(channel)
+        if topic is not None:
+            self._news.note(topic, message)
+            self._moved.add(topic)
+
+    def _changes(self) -> Changes:
+        """Return what has been heard since the last time."""
+        moved, self._moved = self._moved, set()
+        return Changes(frozenset(moved))
 
     def _attach(self, wire: Wire) -> None:
         self._wires[wire.fileno()] = wire

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailrace.backends.redis.errors import code_of
+from tailrace.backends.redis.hello import fields_of, info_of
 from tailrace.backends.redis.nodes import Nodes, Trouble
 from tailrace.backends.redis.resp import pack
 from tailrace.errors import DurableStreamUnavailableError
@@ -74,22 +75,14 @@ def look(nodes: Nodes, node: int, names: Sequence[str], timeout: float) -> tuple
             break
         (reply,) = answer
         if isinstance(reply, bytes):
-            lines = reply.decode(errors="replace").splitlines()
-            found.info = dict(line.split(":", 1) for line in lines if ":" in line)
+            found.info = dict(info_of(reply))
         elif isinstance(reply, list | dict):
-            found.config.update(_pairs(reply))
+            found.config.update(fields_of(reply))
         else:
             found.unread.append(_why(" ".join(part.decode() for part in command[:2]), reply))
             if command[0] == b"CONFIG":
                 break
     return found, more
-
-
-def _pairs(reply: list[bytes] | dict[bytes, bytes]) -> dict[str, str]:
-    # A list in RESP2, a dictionary in RESP3.
-    flat = [part for pair in reply.items() for part in pair] if isinstance(reply, dict) else reply
-    texts = [part.decode(errors="replace") for part in flat]
-    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def number(text: str) -> int | None:

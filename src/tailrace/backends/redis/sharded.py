@@ -30,15 +30,9 @@ class ShardedWatch(Listening):
     """One engine's view of what moved, on all nodes."""
 
     def __init__(self, nodes: Cluster, keys: Keys, news: News, patience: float) -> None:
-        super().__init__(nodes.name)
-        self._news = news
-        # What an earlier watch has heard may be no longer so.
-        news.clear()
+        super().__init__(nodes.name, keys, news)
         self._nodes = nodes
-        self._keys = keys
         self._patience = min(patience, CONFIRMED_WITHIN)
-        self._topics: dict[bytes, str] = {}
-        self._moved: set[str] = set()
         self._ears: dict[Address, Ear] = {}
         # Followed, but not on any node at the moment.
         self._homeless: set[bytes] = set()
@@ -53,13 +47,8 @@ class ShardedWatch(Listening):
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
         with self._entered():
-            self._news.forget(dropped)
-            gone = [self._keys.of(topic).channel for topic in dropped]
-            for channel in gone:
-                self._topics.pop(channel, None)
+            gone, new = self._turn_to(added, dropped)
             self._homeless.difference_update(gone)
-            new = {self._keys.of(topic).channel: topic for topic in added}
-            self._topics.update(new)
             self._leave(gone, deadline)
             self._settle(new, deadline)
 
@@ -81,8 +70,7 @@ class ShardedWatch(Listening):
                 interrupted = self._was_interrupted(ready)
                 if now >= deadline:
                     break
-            moved, self._moved = self._moved, set()
-            return Changes(frozenset(moved))
+            return self._changes()
 
     def _hear(self, ready: set[int]) -> None:
         now = time.monotonic()
@@ -95,12 +83,6 @@ class ShardedWatch(Listening):
                 self._give_up(address, exc)
             else:
                 self._note(ear)
-
-    def _told(self, channel: bytes, message: bytes) -> None:
-        topic = self._topics.get(channel)
-        if topic is not None:
-            self._news.note(topic, message)
-            self._moved.add(topic)
 
     def _note(self, ear: Ear) -> None:
         lost, ear.lost = ear.lost, set()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.backends.redis.identity import EPOCH_MS, Identity, milliseconds
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
-from tailrace.spi import SweepBudget, SweepReport
+from tailrace.spi import SweepBudget, SweepReport, SweepTally
 
 if TYPE_CHECKING:
     from tailrace.backends.redis.maintenance import Operations
@@ -22,24 +22,10 @@ _log = logging.getLogger("tailrace.redis")
 
 
 @dataclass(slots=True)
-class Tally:
-    """What one sweep has done so far."""
+class Tally(SweepTally):
+    """With the last error of a node that is away."""
 
-    budget: SweepBudget
-    deadline: float
-    topics: int = 0
-    records: int = 0
-    bytes: int = 0
-    forgotten: int = 0
-    failures: list[StoreUnusableError] = field(default_factory=list)
     away: DurableStreamUnavailableError | None = None
-
-    @property
-    def room(self) -> int:
-        """Records that the next script call may remove; 0 ends the sweep."""
-        if time.monotonic() > self.deadline:
-            return 0
-        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records))
 
 
 @dataclass(slots=True)
@@ -74,7 +60,7 @@ class Sweeper:
             DurableStreamUnavailableError: The server is away. One of several nodes is logged and passed, and the sweep
                 is not done.
         """
-        tally = Tally(budget, time.monotonic() + budget.max_seconds)
+        tally = Tally(budget)
         try:
             # Taken out: two sweeps on one round would skip what the other one had just found. The second begins anew.
             current = self._interrupted.pop()
@@ -84,11 +70,9 @@ class Sweeper:
             done = self._go_on(current, tally)
         finally:
             self._interrupted[:] = [current]
-        trouble = tally.away or next(iter(tally.failures), None)
-        if trouble is not None and not tally.topics:
-            raise trouble
-        done = done and tally.away is None
-        return SweepReport(tally.topics, tally.records, tally.bytes, tally.forgotten, done=done)
+        if tally.away is not None and not tally.topics:
+            raise tally.away
+        return tally.report(done=done and tally.away is None)
 
     def _go_on(self, current: Round, tally: Tally) -> bool:
         while True:

@@ -4,10 +4,8 @@ The script that appends publishes, so a hint is sent by the store itself, after 
 follow the topic. Where hints stay on the node of their topic, see ``sharded.py``.
 """
 
-import select
 import time
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from typing_extensions import override
 
@@ -16,6 +14,7 @@ from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.nodes import Nodes
+from tailrace.backends.redis.pulse import Pulse
 from tailrace.backends.redis.resp import pack
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes
@@ -23,52 +22,34 @@ from tailrace.spi import Changes
 CHUNK = 500
 """Channels in one command."""
 
-SILENCE = 5.0
-"""Seconds of silence after which the server is asked whether it is there, and then has to answer."""
-
 
 class RedisWatch(Listening):
     """One engine's view of what moved."""
 
     def __init__(self, nodes: Nodes, keys: Keys, news: News, patience: float) -> None:
-        super().__init__(nodes.name)
-        self._news = news
-        # What an earlier watch has heard may be no longer so.
-        news.clear()
+        super().__init__(nodes.name, keys, news)
         self._nodes = nodes
-        self._keys = keys
         self._patience = patience
-        self._topics: dict[bytes, str] = {}
-        self._moved: set[str] = set()
-        self._heard = time.monotonic()
-        self._asked: float | None = None
         try:
-            self._wire = nodes.dial(patience)
+            self._pulse = Pulse(nodes.dial(patience), nodes.name, patience)
         except BaseException:
             self.close()
             raise
         self._era = nodes.era
-        self._attach(self._wire)
+        self._attach(self._pulse.wire)
 
     @property
     @override
     def reliable(self) -> bool:
-        return self._asked is None
+        return self._pulse.asked is None
 
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
         deadline = time.monotonic() + self._patience
         with self._entered():
-            gone = [self._keys.of(topic).channel for topic in dropped]
-            for channel in gone:
-                self._topics.pop(channel, None)
-            # Only now: a hint that is read while the server confirms is of a topic that nobody knows any more. What it
-            # carries would be kept, and there would be nobody to hear that it is no longer so.
-            self._news.forget(dropped)
-            new = {self._keys.of(topic).channel: topic for topic in added}
-            self._topics.update(new)
+            gone, new = self._turn_to(added, dropped)
             self._change(b"UNSUBSCRIBE", gone, deadline)
-            self._change(b"SUBSCRIBE", [*new], deadline)
+            self._change(b"SUBSCRIBE", new, deadline)
 
     @override
     def wait(self, timeout: float) -> Changes:
@@ -77,60 +58,36 @@ class RedisWatch(Listening):
             interrupted = False
             while not (interrupted or self._moved):
                 now = time.monotonic()
-                self._look_after(now)
-                ready = self._ready(max(0.0, min(deadline, self._due) - now))
-                if self._wire.fileno() in ready:
-                    self._take(self._wire.pending())
+                if self._era != self._nodes.era:
+                    raise DurableStreamUnavailableError(f"{self._name} has been replaced")
+                self._pulse.look_after(now)
+                ready = self._ready(max(0.0, min(deadline, self._pulse.due) - now))
+                if self._pulse.wire.fileno() in ready:
+                    self._hear()
                 interrupted = self._was_interrupted(ready)
                 if now >= deadline:
                     break
-            moved, self._moved = self._moved, set()
-            return Changes(frozenset(moved))
-
-    @property
-    def _due(self) -> float:
-        return (self._heard if self._asked is None else self._asked) + SILENCE
-
-    def _look_after(self, now: float) -> None:
-        if self._era != self._nodes.era:
-            raise DurableStreamUnavailableError(f"{self._name} has been replaced")
-        if now < self._due:
-            return
-        if self._asked is not None:
-            raise DurableStreamUnavailableError(f"{self._name} has been silent for {now - self._heard:.0f} s")
-        self._asked = now
-        self._wire.send(pack((b"PING",)), now + self._patience)
+            return self._changes()
 
     def _change(self, verb: bytes, channels: Sequence[bytes], deadline: float) -> None:
         for start in range(0, len(channels), CHUNK):
             some = channels[start : start + CHUNK]
-            self._wire.send(pack((verb, *some)), deadline)
-            self._confirm(len(some), deadline)
+            self._pulse.wire.send(pack((verb, *some)), deadline)
+            missing = len(some)
+            while missing:
+                if self._pulse.await_more(deadline):
+                    missing -= self._hear()
 
-    def _confirm(self, missing: int, deadline: float) -> None:
-        while missing:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise DurableStreamUnavailableError(f"{self._name} did not confirm a subscription in time")
-            poll = select.poll()
-            poll.register(self._wire.fileno(), select.POLLIN)
-            if poll.poll(left * 1000):
-                missing -= self._take(self._wire.pending())
-
-    def _take(self, messages: Iterable[Any]) -> int:
-        """Note what messages say; return how many of them confirm a change of subscriptions."""
-        self._heard, self._asked = time.monotonic(), None
+    def _hear(self) -> int:
+        """Note what has arrived; return how many messages confirm a change of subscriptions."""
         confirmed = 0
-        for message in messages:
+        for message in self._pulse.messages():
             if isinstance(message, Exception):
                 raise explain(message, self._name) from message
             if not isinstance(message, list):
                 continue
             if message[0] == b"message":
-                topic = self._topics.get(message[1])
-                if topic is not None:
-                    self._news.note(topic, message[2])
-                    self._moved.add(topic)
+                self._told(message[1], message[2])
             elif message[0] != b"pong":
                 confirmed += 1
         return confirmed

@@ -74,26 +74,22 @@ class Writing:
         """Run a script on one topic; what comes back is its reply, or ``Trouble``."""
         keys = self._keys.of(topic)
         names = (keys.identity, keys.stream)
-        answer = self._nodes.ask_one(Question(keys.stream, which.call(names, values), 1, keys.channel, then), timeout)
+        # As in _run_all, without its lists: a lone append pays for each.
+        answer = self._nodes.ask_one(_question(keys, which.call(names, values), then), timeout)
         if isinstance(answer, list) and _unknown_script(answer[0]):
-            answer = self._nodes.ask_one(
-                Question(keys.stream, which.call_in_full(names, values), 1, keys.channel, then), timeout
-            )
+            answer = self._nodes.ask_one(_question(keys, which.call_in_full(names, values), then), timeout)
         return self._reply(which, keys, answer)
 
     def _run_all(self, which: Script, calls: Sequence[tuple[str, Sequence[bytes]]], timeout: float) -> list[Any]:
         """Run a script once for each of several topics; what comes back are replies, or ``Trouble``."""
         keyed = [(self._keys.of(topic), values) for topic, values in calls]
         then = self._confirmation.command(timeout)
-        questions = [
-            Question(keys.stream, which.call((keys.identity, keys.stream), values), 1, keys.channel, then)
-            for keys, values in keyed
-        ]
+        questions = [_question(keys, which.call((keys.identity, keys.stream), values), then) for keys, values in keyed]
         answers = list(self._nodes.ask(questions, timeout))
         unknown = [at for at, answer in enumerate(answers) if isinstance(answer, list) and _unknown_script(answer[0])]
         if unknown:
             again = [
-                Question(keys.stream, which.call_in_full((keys.identity, keys.stream), values), 1, keys.channel, then)
+                _question(keys, which.call_in_full((keys.identity, keys.stream), values), then)
                 for keys, values in (keyed[at] for at in unknown)
             ]
             for at, answer in zip(unknown, self._nodes.ask(again, timeout), strict=True):
@@ -146,6 +142,10 @@ class Writing:
 def new_incarnation() -> int:
     """Return a random identity for a new topic."""
     return int.from_bytes(os.urandom(8)) & (2**63 - 1) or 1
+
+
+def _question(keys: TopicKeys, call: bytes, then: bytes) -> Question:
+    return Question(keys.stream, call, 1, keys.channel, then)
 
 
 def _unknown_script(reply: object) -> bool:

@@ -7,15 +7,13 @@ topic keeps the others from their turn.
 
 import logging
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
 from tailrace.errors import StoreUnusableError
 from tailrace.options import Retention, StoreOptions
-from tailrace.spi import SweepBudget, SweepReport
+from tailrace.spi import SweepBudget, SweepReport, SweepTally
 
 _log = logging.getLogger("tailrace.sqlite")
 
@@ -25,26 +23,6 @@ _NEVER = 2**62
 Key = tuple[int, int]
 _START: Key = (-(2**63), -(2**63))
 _END: Key = (2**63 - 1, 2**63 - 1)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What one sweep has done, and may still do."""
-
-    budget: SweepBudget
-    deadline: float
-    topics: int = 0
-    records: int = 0
-    bytes: int = 0
-    forgotten: int = 0
-    failures: list[StoreUnusableError] = field(default_factory=list)
-
-    @property
-    def room(self) -> int:
-        """Records that the next transaction may remove; 0 ends the sweep."""
-        if time.monotonic() > self.deadline:
-            return 0
-        return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records, 2**31))
 
 
 class Sweeper:
@@ -62,7 +40,7 @@ class Sweeper:
         Raises:
             StoreUnusableError: Nothing worked. Single topics that fail are logged and passed.
         """
-        tally = Tally(budget, time.monotonic() + budget.max_seconds)
+        tally = SweepTally(budget)
         tasks = (self._reclaim, self._age, self._overfull, self._forget, self._expire)
         done = True
         for _ in tasks:
@@ -70,11 +48,9 @@ class Sweeper:
             if not done:
                 break
             self._task = (self._task + 1) % len(tasks)
-        if tally.failures and not tally.topics:
-            raise tally.failures[0]
-        return SweepReport(tally.topics, tally.records, tally.bytes, tally.forgotten, done=done and not tally.failures)
+        return tally.report(done=done)
 
-    def _reclaim(self, tally: Tally) -> bool:
+    def _reclaim(self, tally: SweepTally) -> bool:
         session, after = self._session(), 0
         while (found := self._one(statements.NEXT_REMAINS, (after,))) is not None:
             after = int(found[0])
@@ -87,13 +63,13 @@ class Sweeper:
                 tally.records += removed
         return True
 
-    def _age(self, tally: Tally) -> bool:
+    def _age(self, tally: SweepTally) -> bool:
         if self._options.retention.max_age is None:
             return True
         oldest = oldest_kept(self._options.retention, self._options)
         return self._go_round("age", tally, lambda after: self._batches(statements.AGED, (oldest,), after), self._cut)
 
-    def _overfull(self, tally: Tally) -> bool:
+    def _overfull(self, tally: SweepTally) -> bool:
         # Appends keep these limits themselves: what is left is topics without one since a limit was lowered.
         keep = self._options.retention
         if keep.max_records is None and keep.max_bytes is None:
@@ -105,7 +81,7 @@ class Sweeper:
             "overfull", tally, lambda after: self._batches(statements.OVERFULL, limits, after), self._cut
         )
 
-    def _forget(self, tally: Tally) -> bool:
+    def _forget(self, tally: SweepTally) -> bool:
         if self._options.forget_after is None:
             return True
         idle = reading.stamp(self._options.forget_after)
@@ -116,7 +92,7 @@ class Sweeper:
             lambda topic_id, name, tally: self._bury(topic_id, name, idle, tally),
         )
 
-    def _expire(self, tally: Tally) -> bool:
+    def _expire(self, tally: SweepTally) -> bool:
         before = reading.stamp(self._options.tombstone_for)
 
         def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
@@ -130,9 +106,9 @@ class Sweeper:
     def _go_round(
         self,
         task: str,
-        tally: Tally,
+        tally: SweepTally,
         candidates: Callable[[Key], Iterator[tuple[Key, int, str]]],
-        handle: Callable[[int, str, Tally], bool],
+        handle: Callable[[int, str, SweepTally], bool],
     ) -> bool:
         """Go from where the last sweep ended to the end, and from the start to there; say whether that was all."""
         start = self._at.pop(task, _START)
@@ -149,7 +125,9 @@ class Sweeper:
                 break
         return True
 
-    def _guarded(self, handle: Callable[[int, str, Tally], bool], topic_id: int, name: str, tally: Tally) -> bool:
+    def _guarded(
+        self, handle: Callable[[int, str, SweepTally], bool], topic_id: int, name: str, tally: SweepTally
+    ) -> bool:
         try:
             finished = handle(topic_id, name, tally)
         except StoreUnusableError as exc:
@@ -159,7 +137,7 @@ class Sweeper:
         tally.topics += 1
         return finished
 
-    def _cut(self, topic_id: int, name: str, tally: Tally) -> bool:
+    def _cut(self, topic_id: int, name: str, tally: SweepTally) -> bool:
         keep = self._options.retention
         oldest = oldest_kept(keep, self._options)
 
@@ -178,7 +156,7 @@ class Sweeper:
                 return True
         return False
 
-    def _bury(self, topic_id: int, name: str, idle: int, tally: Tally) -> bool:
+    def _bury(self, topic_id: int, name: str, idle: int, tally: SweepTally) -> bool:
         def work(connection: sqlite3.Connection) -> tuple[bool, set[str]]:
             # Looked at again, in the transaction that ends it: an append may have come in between.
             found = connection.execute(statements.STILL_IDLE, (topic_id, idle)).fetchone()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 from urllib.parse import quote
 
 from tailrace.testing.servers.redis.cluster_views import cluster_info, node_id, slot_ranges
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
 from tailrace.testing.servers.redis.replicas import hears
 from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
+from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
 SLOTS = 16384
@@ -17,7 +17,7 @@ SLOTS = 16384
 _AGREES_WITHIN = 60.0
 
 
-class RedisCluster:
+class RedisCluster(Started):
     """Masters that share the slots evenly, each with its replicas. A context manager that starts and removes them.
 
     Forming takes about three seconds: a node refuses writes for its first two. Not thread-safe.
@@ -118,17 +118,6 @@ class RedisCluster:
         """End and remove all nodes. Idempotent."""
         for node in self.nodes:
             node.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<RedisCluster {self.flavour.name} on {', '.join(str(node.port) for node in self.nodes)}>"

@@ -6,13 +6,13 @@ import ssl
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
 from tailrace.testing.servers.errors import ServerFailedError
 from tailrace.testing.servers.ports import LOOPBACK, PortClaim
 from tailrace.testing.servers.process import ServerProcess
 from tailrace.testing.servers.redis.flavours import Flavour
 from tailrace.testing.servers.redis.resp import Connection, Reply, RespError, Word
+from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
 _OTHER_PORTS = 5
@@ -20,7 +20,7 @@ _STARTS_WITHIN = 30.0
 _BUS_OFFSET = 10000
 
 
-class RedisNode:
+class RedisNode(Started):
     """One process of the server program. A context manager that starts and removes it; not thread-safe.
 
     Attributes:
@@ -147,17 +147,6 @@ class RedisNode:
         assert isinstance(reply, bytes)
         pairs = (line.partition(":") for line in reply.decode().splitlines() if ":" in line)
         return {name: value for name, _, value in pairs}
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.flavour.name} on {self.port}>"

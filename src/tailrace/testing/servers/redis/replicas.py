@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import Self
 
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
 from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
+from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
 
-class RedisReplicas:
+class RedisReplicas(Started):
     """A master and its replicas. A context manager that starts and removes them; not thread-safe.
 
     Args:
@@ -65,17 +65,6 @@ class RedisReplicas:
         """End and remove all of them. Idempotent."""
         for server in self.servers:
             server.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def role(server: RedisServer) -> str:

@@ -1,6 +1,5 @@
 """Sentinels that watch a master and its replicas, and the ways in which another server becomes the master."""
 
-from typing import Self
 from urllib.parse import quote
 
 from tailrace.testing.servers.redis.flavours import Flavour
@@ -8,13 +7,14 @@ from tailrace.testing.servers.redis.replicas import RedisReplicas, hears, role
 from tailrace.testing.servers.redis.resp import RespError
 from tailrace.testing.servers.redis.sentinel_node import SentinelNode
 from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
+from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
 _AGREES_WITHIN = 60.0
 _TRY_AGAIN = {"INPROG", "NOGOODSLAVE"}
 
 
-class RedisSentinel:
+class RedisSentinel(Started):
     """A master, its replicas and the sentinels. A context manager that starts and removes them; not thread-safe.
 
     Args:
@@ -119,17 +119,6 @@ class RedisSentinel:
         for sentinel in self.sentinels:
             sentinel.close()
         self.replication.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         servers = ", ".join(str(server.port) for server in self.servers)
