@@ -68,3 +68,11 @@ def test_no_text_raises_anything_but_a_typed_error(url: str) -> None:
         return
     assert isinstance(parsed, StoreURL)
     assert parsed.scheme == parsed.scheme.lower()
+
+
+@pytest.mark.parametrize("hosts", ["[::1]", "[::1]:1,b", "a:1,[::1]:2", "me:p[w@a,[::1]", "a,b,[fe80::1%25eth0]:3"])
+def test_addresses_in_brackets_may_stand_anywhere_among_hosts(hosts: str) -> None:
+    url = parse_url(f"x://{hosts}/0?a=b#c")
+
+    assert (url.scheme, dict(url.query), url.raw) == ("x", {"a": "b"}, f"x://{hosts}/0?a=b#c")
+    assert "p[w" not in url.text
