@@ -14,13 +14,14 @@ from tailrace.cli.describe import describe
 from tailrace.cli.doctor import doctor
 from tailrace.cli.ending import reported
 from tailrace.cli.exits import MEANINGS
+from tailrace.cli.migrate import migrate
 from tailrace.cli.seal import seal
 from tailrace.cli.sweep import sweep
 from tailrace.cli.tail import tail
 from tailrace.cli.topics import topics
 from tailrace.cli.versions import tailrace_version
 
-_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, doctor, conformance, demo)
+_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, migrate, doctor, conformance, demo)
 
 
 class Commands(TyperGroup):

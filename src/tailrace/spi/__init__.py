@@ -24,7 +24,8 @@ from tailrace.spi.pages import (
     SweepReport,
     TopicInfo,
 )
-from tailrace.spi.registry import open_store, schemes
+from tailrace.spi.registry import open_schema, open_store, schemes
+from tailrace.spi.schema import Migration, Schema
 from tailrace.spi.sweeping import SweepTally
 from tailrace.spi.transactional import Transactional
 
@@ -43,12 +44,14 @@ __all__ = [
     "Examinable",
     "Findings",
     "Maintenance",
+    "Migration",
     "Page",
     "Place",
     "PositionLost",
     "ReadFailed",
     "ReadOutcome",
     "ReadRequest",
+    "Schema",
     "Seal",
     "StoreURL",
     "StoredRecord",
@@ -61,6 +64,7 @@ __all__ = [
     "Watch",
     "lost_birth",
     "lost_place",
+    "open_schema",
     "open_store",
     "schemes",
 ]

@@ -1,6 +1,7 @@
 """From a URL scheme to the adapter that serves it. Adapters are imported at first use, never before."""
 
 import importlib
+import sys
 from collections.abc import Callable
 from importlib import metadata
 from typing import cast
@@ -8,6 +9,7 @@ from typing import cast
 from tailrace.errors import InvalidArgumentError, StoreUnusableError
 from tailrace.options import StoreOptions, StoreURL
 from tailrace.spi.backend import Backend
+from tailrace.spi.schema import Schema
 
 ENTRY_POINTS = "tailrace.stores"
 """Entry-point group where another distribution names its own: ``scheme = "package.module:open_store"``."""
@@ -41,6 +43,21 @@ def open_store(url: StoreURL, options: StoreOptions) -> Backend:
         StoreUnusableError: Its driver is not installed, or the store can not be used; the message says what to do.
     """
     return _factory(url.scheme)(url, options)
+
+
+def open_schema(url: StoreURL, options: StoreOptions) -> Schema:
+    """Open the tables of the store that a URL names, whatever their version. Makes nothing.
+
+    Raises:
+        InvalidArgumentError: Nobody serves that scheme, or its stores have no tables.
+        StoreUnusableError: Its driver is not installed.
+    """
+    module = sys.modules[_factory(url.scheme).__module__]
+    # Beside ``open_store``, in the package that a scheme names.
+    opening = getattr(module, "open_schema", None)
+    if opening is None:
+        raise InvalidArgumentError(f"{url.scheme}:// has no tables: there is nothing to migrate")
+    return cast("Schema", opening(url, options))
 
 
 def _factory(scheme: str) -> OpenStore:
