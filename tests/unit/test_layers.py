@@ -59,7 +59,7 @@ OWNERS = {
     "sqlite3": ("backends.sqlite", "testing", "cli"),
     "redis": ("backends.redis",),
     "hiredis": ("backends.redis",),
-    "psycopg": ("backends.postgres",),
+    "psycopg": ("backends.postgres", "testing"),
     "psycopg_pool": ("backends.postgres",),
     "pymysql": ("backends.mysql",),
     "nats": ("backends.nats",),
