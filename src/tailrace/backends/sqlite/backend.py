@@ -99,7 +99,7 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
 
     def _append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         def work(connection: sqlite3.Connection) -> tuple[Sequence[AppendOutcome], set[str]]:
-            outcomes = writing.append(connection, entries, self._options.retention)
+            outcomes = writing.append(connection, entries, self._options.kept)
             moved = {e.topic for e, o in zip(entries, outcomes, strict=True) if not isinstance(o, AppendRefused)}
             return outcomes, moved
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
 from tailrace.backends.sqlite.sweep import Sweeper, oldest_kept, reclaim
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 
 CHUNK = 500

@@ -68,7 +68,7 @@ WHERE first_at IS NOT NULL AND first_at < ? AND (first_at, id) > (?, ?) ORDER BY
 """
 
 OVERFULL = """
-SELECT id, id, name FROM topics
+SELECT id, id, name, last_position - horizon_position, bytes FROM topics
 WHERE (last_position - horizon_position > ? OR bytes > ?) AND (id, id) > (?, ?) ORDER BY id LIMIT ?
 """
 

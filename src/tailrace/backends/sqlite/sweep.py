@@ -8,11 +8,13 @@ topic keeps the others from their turn.
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
 from tailrace.errors import StoreUnusableError
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import SweepBudget, SweepReport, SweepTally
 
 _log = logging.getLogger("tailrace.sqlite")
@@ -64,22 +66,30 @@ class Sweeper:
         return True
 
     def _age(self, tally: SweepTally) -> bool:
-        if self._options.retention.max_age is None:
+        if self._options.strictest.max_age is None:
             return True
-        oldest = oldest_kept(self._options.retention, self._options)
-        return self._go_round("age", tally, lambda after: self._batches(statements.AGED, (oldest,), after), self._cut)
+        return self._go_round("age", tally, self._aged, self._cut)
+
+    def _aged(self, after: Key) -> Iterator[tuple[Key, int, str]]:
+        oldest = oldest_kept(self._options.strictest, self._options)
+        for key, topic_id, name in self._batches(statements.AGED, (oldest,), after):
+            if key[0] < oldest_kept(self._options.kept(name), self._options):
+                yield key, topic_id, name
 
     def _overfull(self, tally: SweepTally) -> bool:
         # Appends keep these limits themselves: what is left is topics without one since a limit was lowered.
-        keep = self._options.retention
+        keep = self._options.strictest
         if keep.max_records is None and keep.max_bytes is None:
             return True
-        limits = tuple(
-            _NEVER if most is None else min(int(most), _NEVER) for most in (keep.max_records, keep.max_bytes)
-        )
-        return self._go_round(
-            "overfull", tally, lambda after: self._batches(statements.OVERFULL, limits, after), self._cut
-        )
+        return self._go_round("overfull", tally, self._over, self._cut)
+
+    def _over(self, after: Key) -> Iterator[tuple[Key, int, str]]:
+        keep = self._options.strictest
+        limits = (_bound(keep.max_records), _bound(keep.max_bytes))
+        for key, topic_id, name, records, size in self._batches(statements.OVERFULL, limits, after):
+            own = self._options.kept(name)
+            if records > _bound(own.max_records) or size > _bound(own.max_bytes):
+                yield key, topic_id, name
 
     def _forget(self, tally: SweepTally) -> bool:
         if self._options.forget_after is None:
@@ -138,7 +148,7 @@ class Sweeper:
         return finished
 
     def _cut(self, topic_id: int, name: str, tally: SweepTally) -> bool:
-        keep = self._options.retention
+        keep = self._options.kept(name)
         oldest = oldest_kept(keep, self._options)
 
         def chunk(connection: sqlite3.Connection) -> tuple[writing.Cut, set[str]]:
@@ -169,18 +179,22 @@ class Sweeper:
         tally.forgotten += self._session().write(work, self._options.append_timeout)
         return True
 
-    def _batches(self, statement: str, limits: tuple[int, ...], after: Key) -> Iterator[tuple[Key, int, str]]:
+    def _batches(self, statement: str, limits: tuple[int, ...], after: Key) -> Iterator[tuple[Any, ...]]:
         while rows := self._all(statement, (*limits, *after, _BATCH)):
-            for value, topic_id, name in rows:
+            for value, topic_id, name, *more in rows:
                 after = (value, topic_id)
-                yield after, topic_id, name.decode()
+                yield after, topic_id, name.decode(), *more
 
-    def _all(self, statement: str, values: tuple[object, ...]) -> list[tuple[int, int, bytes]]:
+    def _all(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         return self._session().read(lambda connection: connection.execute(statement, values).fetchall())
 
     def _one(self, statement: str, values: tuple[object, ...]) -> tuple[int, ...] | None:
         row = self._session().read(lambda connection: connection.execute(statement, values).fetchone())
         return None if row is None else tuple(row)
+
+
+def _bound(most: int | None) -> int:
+    return _NEVER if most is None else min(int(most), _NEVER)
 
 
 def reclaim(session: Session, topic_id: int, room: int, timeout: float) -> int:

@@ -5,29 +5,32 @@ Every function here may be called again after its transaction was rolled back: n
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, repeat
 
 from tailrace.backends.sqlite import statements
 from tailrace.backends.sqlite.reading import TopicRow, find, now
 from tailrace.errors import TopicSealedError
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, Boundary, Entry
 
 CUT_RECORDS = 1000
 """Old records removed by one append, beyond as many as it brings: a limit that was lowered is reached in steps."""
 
 
-def append(connection: sqlite3.Connection, entries: Sequence[Entry], keep: Retention) -> Sequence[AppendOutcome]:
-    """Store the entries of many topics under one tag, and cut each topic to what is kept."""
+def append(
+    connection: sqlite3.Connection, entries: Sequence[Entry], kept: Callable[[str], Retention]
+) -> Sequence[AppendOutcome]:
+    """Store the entries of many topics under one tag, and cut each topic to what is kept of it."""
     tag = _random(4)
     if len(entries) == 1:
-        return (_append_to(connection, entries[0].topic, entries, tag, keep)[0],)
+        topic = entries[0].topic
+        return (_append_to(connection, topic, entries, tag, kept(topic))[0],)
     outcomes: dict[int, AppendOutcome] = {}
     for topic, indices in _by_topic(entries).items():
         parts = [entries[index] for index in indices]
-        outcomes.update(zip(indices, _append_to(connection, topic, parts, tag, keep), strict=True))
+        outcomes.update(zip(indices, _append_to(connection, topic, parts, tag, kept(topic)), strict=True))
     return [outcomes[index] for index in range(len(entries))]
 
 
