@@ -26,7 +26,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-contract test-others test-long simulate check format types layers bench docs docs-serve constraints clean
+.PHONY: help demo test test-contract test-others test-long servers simulate check format types layers bench docs docs-serve constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,21 +35,24 @@ demo: $(VENV)/.for-use ## Stream a real text through a consumer that is killed a
 	$(BIN)/tailrace demo $(FILE)
 
 # Two halves side by side: half the time on two cores. With ARGS it is one run, or -k would find nothing in one of them.
-test: $(VENV)/.for-work ## Run every test that takes seconds: some minutes in all (ARGS=... for pytest)
+test: $(VENV)/.for-work servers ## Run every test that takes seconds: some minutes in all (ARGS=... for pytest)
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
 	@$(MAKE) --no-print-directory -j2 --output-sync=target test-contract test-others
 endif
 
-test-contract: $(VENV)/.for-work ## The contract kit on every store
+test-contract: $(VENV)/.for-work servers ## The contract kit on every store
 	$(PYTEST) tests/contract $(BESIDE)
 
-test-others: $(VENV)/.for-work ## Everything else
+test-others: $(VENV)/.for-work servers ## Everything else
 	$(BIN)/python -m pytest --ignore tests/contract $(BESIDE:%=--ignore %)
 
-test-long: $(VENV)/.for-work ## Run the tests that take minutes: crashes, scale, many processes
+test-long: $(VENV)/.for-work servers ## Run the tests that take minutes: crashes, scale, many processes
 	$(PYTEST) -m long $(ARGS)
+
+servers: $(VENV)/.for-work ## Fetch the servers for tests that no Python package brings (Debian; nothing is installed)
+	@$(BIN)/python -m tailrace.testing.servers.fetching
 
 simulate: $(VENV)/.for-work ## Simulate the engine in virtual time: SEED=... first seed, RUNS=... how many
 	$(BIN)/python -m tests.simulation --seed $(or $(SEED),0) --runs $(or $(RUNS),2000)

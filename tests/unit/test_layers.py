@@ -38,8 +38,12 @@ ARROWS = {
     "engine": f"{_PURE} forks native spi",
     "backends": "",
     "backends.memory": _STORE,
-    "backends.sqlite": _STORE,
-    "backends.redis": _STORE,
+    # What several stores stand on, and no store itself.
+    "backends.connections": "errors native",
+    "backends.sql": _STORE,
+    "backends.sqlite": f"{_STORE} backends.sql",
+    "backends.redis": f"{_STORE} backends.connections",
+    "backends.postgres": f"{_STORE} backends.connections backends.sql",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
@@ -61,7 +65,7 @@ OWNERS = {
     "sqlite3": ("backends.sqlite", "testing", "cli"),
     "redis": ("backends.redis",),
     "hiredis": ("backends.redis",),
-    "psycopg": ("backends.postgres",),
+    "psycopg": ("backends.postgres", "testing"),
     "psycopg_pool": ("backends.postgres",),
     "pymysql": ("backends.mysql",),
     "nats": ("backends.nats",),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tailrace.testing.servers import postgres
 from tailrace.testing.servers.redis import Flavour, RedisServer, flavours
 
 
@@ -16,6 +17,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         newest = max(kinds, key=lambda kind: kind.version)
         params = [pytest.param(kind, id=kind.name, marks=() if kind is newest else pytest.mark.long) for kind in kinds]
         metafunc.parametrize("slow_kind", params, scope="module")
+    if "postgres_kind" in metafunc.fixturenames:
+        metafunc.parametrize("postgres_kind", postgres.flavours(), ids=lambda kind: kind.name, scope="module")
 
 
 @pytest.fixture

@@ -2,14 +2,15 @@
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from signal import Signals
 
 from tailrace.testing.servers import launcher
+from tailrace.testing.servers.accounts import Account
 from tailrace.testing.servers.errors import ServerFailedError
 
 _PATIENCE = 30.0
@@ -23,6 +24,7 @@ class ServerProcess:
         folder: The working directory.
         log: Where its output is appended.
         environment: Variables to be set besides ours.
+        account: Whom it becomes before it is started; ``None`` for nobody else.
 
     Attributes:
         pid: Of the server itself.
@@ -32,10 +34,17 @@ class ServerProcess:
     """
 
     def __init__(
-        self, command: Sequence[str], *, folder: Path, log: Path, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        account: Account | None = None,
     ) -> None:
         self._name = Path(command[0]).name
-        self._command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *command]
+        become = "-" if account is None else f"{account.uid}:{account.gid}"
+        self._command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), become, *command]
         self._folder = folder
         self._log = log
         self._environment = {**os.environ, **(environment or {})}
@@ -64,25 +73,25 @@ class ServerProcess:
         """Its exit status, the negative number of the signal that ended it, or ``None`` while it is alive."""
         return None if self.alive else self._running.returncode
 
-    def signal(self, number: signal.Signals) -> None:
+    def signal(self, number: Signals) -> None:
         """Send a signal; nothing happens if it has ended."""
         if self.alive:
             self._running.send_signal(number)
 
     def kill(self) -> None:
         """End it at once, and wait until it has. Idempotent."""
-        self.signal(signal.SIGKILL)
+        self.signal(Signals.SIGKILL)
         self._thread.join()
 
-    def terminate(self, patience: float = _PATIENCE) -> None:
-        """Ask it to end, and wait until it has. Idempotent.
+    def terminate(self, patience: float = _PATIENCE, how: Signals = Signals.SIGTERM) -> None:
+        """Ask it to end, by the signal that it takes for that, and wait until it has. Idempotent.
 
         Raises:
             ServerFailedError: It had to be killed after ``patience`` seconds.
         """
         # One that was stopped could not hear.
-        self.signal(signal.SIGCONT)
-        self.signal(signal.SIGTERM)
+        self.signal(Signals.SIGCONT)
+        self.signal(how)
         if not self.wait(patience):
             self.kill()
             raise ServerFailedError(f"{self._name} did not end within {patience} s; {self.log_end()}")

