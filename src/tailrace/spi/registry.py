@@ -1,9 +1,9 @@
 """From a URL scheme to the adapter that serves it. Adapters are imported at first use, never before."""
 
 import importlib
-import sys
 from collections.abc import Callable
 from importlib import metadata
+from types import ModuleType
 from typing import cast
 
 from tailrace.errors import InvalidArgumentError, StoreUnusableError
@@ -28,6 +28,7 @@ _BUILT_IN = {
 _EXTRAS = {scheme: "redis" for scheme, target in _BUILT_IN.items() if ".redis:" in target}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
+OpenSchema = Callable[[StoreURL, StoreOptions], Schema]
 
 
 def schemes() -> list[str]:
@@ -42,7 +43,8 @@ def open_store(url: StoreURL, options: StoreOptions) -> Backend:
         InvalidArgumentError: Nobody serves that scheme, or the URL has a setting that the store does not know.
         StoreUnusableError: Its driver is not installed, or the store can not be used; the message says what to do.
     """
-    return _factory(url.scheme)(url, options)
+    module, name = _adapter(url.scheme)
+    return cast("OpenStore", getattr(module, name))(url, options)
 
 
 def open_schema(url: StoreURL, options: StoreOptions) -> Schema:
@@ -52,23 +54,24 @@ def open_schema(url: StoreURL, options: StoreOptions) -> Schema:
         InvalidArgumentError: Nobody serves that scheme, or its stores have no tables.
         StoreUnusableError: Its driver is not installed.
     """
-    module = sys.modules[_factory(url.scheme).__module__]
-    # Beside ``open_store``, in the package that a scheme names.
+    module, _ = _adapter(url.scheme)
+    # Beside ``open_store``, in the module that a scheme names.
     opening = getattr(module, "open_schema", None)
     if opening is None:
         raise InvalidArgumentError(f"{url.scheme}:// has no tables: there is nothing to migrate")
-    return cast("Schema", opening(url, options))
+    return cast("OpenSchema", opening)(url, options)
 
 
-def _factory(scheme: str) -> OpenStore:
+def _adapter(scheme: str) -> tuple[ModuleType, str]:
+    """Return the module that serves a scheme, and the name of what opens its stores."""
     target = _BUILT_IN.get(scheme)
     if target is None:
         for point in metadata.entry_points(group=ENTRY_POINTS, name=scheme):
-            return cast("OpenStore", point.load())
+            return importlib.import_module(point.module), point.attr
         raise InvalidArgumentError(f"no store for {scheme}://; known: {', '.join(schemes())}")
     module, _, name = target.partition(":")
     try:
-        return cast("OpenStore", getattr(importlib.import_module(module), name))
+        return importlib.import_module(module), name
     except ModuleNotFoundError as exc:
         if exc.name is not None and exc.name.startswith("tailrace"):
             raise

@@ -2,14 +2,8 @@
 
 import functools
 from importlib import resources
-from typing import NamedTuple
 
-
-class Migration(NamedTuple):
-    """One step: the version that it leads to, and its statements."""
-
-    version: int
-    script: str
+from tailrace.spi import Migration
 
 
 @functools.cache

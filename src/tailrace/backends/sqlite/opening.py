@@ -68,9 +68,14 @@ def open_reader(location: Location) -> sqlite3.Connection:
     return _checked(connection, location)
 
 
+def open_unchecked(location: Location) -> sqlite3.Connection:
+    """Open a connection that only reads, whatever tables there are."""
+    return _connect(location.uri(_read_only_mode(location)))
+
+
 def open_keeper(location: Location) -> sqlite3.Connection:
     """Open a connection that could not write if it wanted to, and hold the shared lock of an open database."""
-    return _checked(_connect(location.uri(_read_only_mode(location))), location)
+    return _checked(open_unchecked(location), location)
 
 
 def close_quietly(connection: sqlite3.Connection) -> None:

@@ -7,8 +7,9 @@ gate, so that two processes that open a new file at once do not both create it.
 import sqlite3
 from collections.abc import Sequence
 
-from tailrace.backends.sql.migrations import Migration, found_in
+from tailrace.backends.sql.migrations import found_in
 from tailrace.errors import StoreUnusableError
+from tailrace.spi import Migration
 
 APPLICATION_ID = 0x7A11ACE0
 """Marks a SQLite file as ours."""
