@@ -91,6 +91,40 @@ def test_what_comes_while_another_thread_tells_is_taken_along_in_one_statement(
     assert last in ([(heads.channels.statement(order),)] for order in (["b", "c"], ["c", "b"]))
 
 
+def test_a_burst_is_told_in_few_statements_to_its_end_and_leaves_no_thread(
+    teller: Teller, dial: Dialling, watch: PostgresWatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = []
+    send = Teller._send
+    monkeypatch.setattr(Teller, "_send", lambda self, *what: (sent.append(what[0]), send(self, *what))[1])
+    teller.tell({"a"})
+    while not teller._busy:
+        teller.tell({"b"})
+    for _ in range(1000):
+        teller.tell({"b"})
+    teller.tell({"c"})
+    assert moved(watch, {"a", "b", "c"}) == {"a", "b", "c"}
+    assert len(sent) < 100
+    thread = teller._thread
+    assert thread is not None
+    thread.join(10)
+    assert not thread.is_alive()
+    teller.tell({"a"})
+    assert moved(watch, {"a"}) == {"a"}
+    assert dial.calls == 1
+
+
+def test_closing_ends_a_burst(teller: Teller, watch: PostgresWatch) -> None:
+    teller.tell({"a"})
+    while not teller._busy:
+        teller.tell({"b"})
+    thread = teller._thread
+    teller.close()
+    assert thread is not None
+    assert not thread.is_alive()
+    assert teller._line is None
+
+
 def test_a_connection_that_was_ended_meanwhile_is_replaced_at_once(
     teller: Teller, dial: Dialling, server: PostgresServer, heads: Heads, watching: Watching
 ) -> None:

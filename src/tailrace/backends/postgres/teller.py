@@ -1,11 +1,12 @@
 """Telling others that topics changed: after the commit, over a connection of its own, without waiting for the answer.
 
 Waiting for it would cost a lone appender a third of its speed (measured), and telling in the transaction that appends
-would take a lock of the whole database until the disk has confirmed the commit. Hints only: what can not be told is
-found by those who look from time to time.
+would take a lock of the whole database until the disk has confirmed the commit. In a burst a thread does it, once in a
+while for all that came meanwhile. Hints only: what can not be told is found by those who look from time to time.
 """
 
 import logging
+import threading
 import time
 from collections.abc import Collection
 
@@ -21,6 +22,12 @@ PATIENCE = 1.0
 
 PAUSE = 1.0
 """Seconds without a try after one that failed."""
+
+BETWEEN = 0.002
+"""Seconds between two statements. What comes earlier waits for that long, and goes together."""
+
+CALM = 50
+"""So many of these without anything to tell end a burst, and the thread."""
 
 _log = logging.getLogger("tailrace.store")
 
@@ -40,13 +47,14 @@ class Teller:
         self._busy = self._closed = False
         self._line: Line | None = None
         self._asked = False
-        self._silent_until = 0.0
+        self._silent_until = self._again_at = 0.0
+        self._thread: threading.Thread | None = None
 
     def tell(self, topics: Collection[str]) -> None:
         """Say that topics changed, after that was committed. Never raises for a server that is away.
 
-        Returns when it has been sent, or as soon as another thread is at it, which takes these along. Blocks for long
-        only if the server hangs, and then for no longer than ``PATIENCE``.
+        Returns when it has been sent, or at once where another thread is at it, which takes these along. Blocks for
+        long only if the server hangs, and then for no longer than ``PATIENCE``.
         """
         with self._state:
             if self._closed:
@@ -56,12 +64,17 @@ class Teller:
                 # That one looks again, in the same hold of the lock in which it leaves.
                 return
             self._busy = True
+            burst = time.monotonic() < self._again_at
         try:
+            if burst and self._start():
+                return
             while some := self._next():
                 self._say(some)
         except BaseException:
             # Interrupted. What it has taken is lost, as hints may be; what came meanwhile goes with the next one.
-            self._leave()
+            # Unless it was while the thread was started, which then is at it.
+            if self._thread is None or not self._thread.is_alive():
+                self._leave()
             raise
 
     def close(self) -> None:
@@ -70,6 +83,9 @@ class Teller:
             self._closed = True
             if not self._busy:
                 self._drop()
+            thread = self._thread
+        if thread is not None:
+            thread.join(PATIENCE)
 
     def disown(self) -> None:
         """In a child: let go of the parent's connection, and open another one when there is something to tell."""
@@ -77,13 +93,43 @@ class Teller:
         line, self._line = self._line, None
         self._busy = self._asked = False
         self._pending = set()
+        self._thread = None
         if line is not None:
             line.disown()
 
-    def _next(self) -> set[str]:
+    def _start(self) -> bool:
+        thread = threading.Thread(target=self._run, name="tailrace-teller", daemon=True)
+        self._thread = thread
+        try:
+            thread.start()
+        except RuntimeError:
+            # No more threads in this process.
+            self._thread = None
+            return False
+        return True
+
+    def _run(self) -> None:
+        me = self._thread
+        try:
+            calm = 0
+            while calm < CALM and not self._closed:
+                time.sleep(BETWEEN)
+                if self._thread is not me:
+                    # A greenlet that was carried into a child.
+                    return
+                some = self._next(stay=True)
+                self._say(some)
+                calm = 0 if some else calm + 1
+            while some := self._next():
+                self._say(some)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _next(self, *, stay: bool = False) -> set[str]:
         with self._state:
             some, self._pending = self._pending, set()
-            if some and not self._closed:
+            if not self._closed and (some or stay):
                 return some
             # In the same hold of the lock that found nothing: whoever comes later sees that nobody is at it.
             self._busy = False
@@ -99,7 +145,7 @@ class Teller:
 
     def _say(self, topics: Collection[str]) -> None:
         now = time.monotonic()
-        if now < self._silent_until:
+        if not topics or now < self._silent_until:
             return
         statement = self._channels.statement(topics)
         # What was open may have ended long ago. To say something twice does no harm.
@@ -108,6 +154,7 @@ class Teller:
             tries -= 1
             try:
                 self._send(statement, now + PATIENCE)
+                self._again_at = now + BETWEEN
                 return
             except (Error, OSError, DurableStreamUnavailableError) as exc:
                 self._drop()
