@@ -8,6 +8,7 @@ import re
 
 import redis
 
+from tailrace.backends.redis import encryption
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
 _UNUSABLE = {
@@ -62,6 +63,9 @@ def explain(exc: Exception, what: object, keys: object = "", command: str = "") 
         keys: Names the keys that it was about, where that helps.
         command: Names the command, where the server does not.
     """
+    broken = encryption.trouble(exc, what)
+    if broken is not None:
+        return broken
     said = str(exc) + command
     code = code_of(said)
     if code in _UNUSABLE:

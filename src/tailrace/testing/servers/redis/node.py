@@ -79,7 +79,9 @@ class RedisNode(Started):
             return
         for _ in range(_OTHER_PORTS):
             printed = self.log.stat().st_size if self.log.exists() else 0
-            self._process = ServerProcess(self._command(*options), folder=self.folder, log=self.log)
+            self._process = ServerProcess(
+                self._command(*options), folder=self.folder, log=self.log, environment=self.flavour.environment
+            )
             until(self._serves_or_ended, f"{self!r} serves", timeout=_STARTS_WITHIN, step=0.004)
             if self.alive:
                 self._started_once = True
