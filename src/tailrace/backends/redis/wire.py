@@ -73,7 +73,7 @@ class Wire:
             self._fill()
 
     def pending(self) -> list[Any]:
-        """Return every message that has arrived; maybe none, although waiting for the socket said that something has."""
+        """Return every message that has arrived; maybe none, although the socket is said to be readable."""
         self._fill_at_once()
         messages: list[Any] = []
         while (message := self._reader.gets()) is not _NOT_YET:
