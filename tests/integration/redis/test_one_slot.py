@@ -89,8 +89,8 @@ def test_a_cluster_takes_every_command_for_every_topic(cluster: RedisCluster, se
 @pytest.mark.parametrize("prefix", ["{app}", "a{", "}b", "a{b}c"])
 def test_a_prefix_that_would_put_all_topics_into_one_slot_or_split_them_is_refused(prefix: str) -> None:
     client = redis.Redis(port=9)
-    with pytest.raises(InvalidArgumentError, match="must not hold a brace, .* slots"):
+    with pytest.raises(InvalidArgumentError, match=r"must not hold a brace, .* slots"):
         RedisStore(client, prefix=prefix)
-    with pytest.raises(InvalidArgumentError, match="must not hold a brace, .* slots"):
+    with pytest.raises(InvalidArgumentError, match=r"must not hold a brace, .* slots"):
         spi.open_store(parse_url(f"redis+cluster://127.0.0.1:9/?prefix={prefix}"), StoreOptions())
     client.close()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
-import redis
 from tests.integration.redis.crowd import Reader, until
 from tests.integration.redis.steps import append, bounds, history, numbered, read, refused
 from tests.integration.redis.test_cluster import one_on_each
@@ -174,23 +173,12 @@ def test_a_database_that_is_gone_after_a_restart_is_told() -> None:
                 assert connection.call("DBSIZE") == 0
 
 
-@pytest.fixture
-def narrow() -> Iterator["tuple[redis.Redis, RedisStore]"]:
-    """A server that takes no more than 1 MiB at once."""
-    with RedisServer(settings={"proto-max-bulk-len": "1mb"}) as server:
-        client = redis.Redis.from_url(server.url, protocol=2)
-        with closing(RedisStore(client)) as store:
-            yield client, store
-        client.close()
-
-
-def test_a_payload_that_the_server_does_not_take_is_told_and_not_stored(
-    narrow: "tuple[redis.Redis, RedisStore]",
-) -> None:
-    client, store = narrow
-    append(store, "t", b"a")
-    (outcome,) = store.append([spi.Entry("t", [b"x" * 2**21])], 10.0)
-    # The server hangs up on it: what it has said before may be lost on the way.
-    assert isinstance(outcome, spi.AppendRefused | spi.AppendUnknown)
-    assert not isinstance(outcome, spi.AppendRefused) or "proto-max-bulk-len" in str(outcome.error)
-    assert history(store, "t") == [b"a"]
+def test_a_payload_that_the_server_does_not_take_is_told_and_not_stored() -> None:
+    settings = {"proto-max-bulk-len": "1mb"}
+    with RedisServer(settings=settings) as server, closing(open_store(server.url)) as store:
+        append(store, "t", b"a")
+        (outcome,) = store.append([spi.Entry("t", [b"x" * 2**21])], 10.0)
+        # The server hangs up on it: what it has said before may be lost on the way.
+        assert isinstance(outcome, spi.AppendRefused | spi.AppendUnknown)
+        assert not isinstance(outcome, spi.AppendRefused) or "proto-max-bulk-len" in str(outcome.error)
+        assert history(store, "t") == [b"a"]

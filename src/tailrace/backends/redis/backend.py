@@ -15,7 +15,7 @@ from tailrace.backends.redis.durability import ASKED, sentence
 from tailrace.backends.redis.examination import examine
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
 from tailrace.backends.redis.listening import Listening
-from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
+from tailrace.backends.redis.maintenance import RedisMaintenance, Upkeep
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
@@ -80,8 +80,8 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         self._news = News()
         self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)
         self._writing = Writing(nodes, keys, options, confirmation)
-        self._operations = Operations(nodes, keys, self._writing, options)
-        self._sweeper = Sweeper(self._operations)
+        self._upkeep = Upkeep(nodes, keys, self._writing, options)
+        self._sweeper = Sweeper(self._upkeep)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[Listening] = weakref.WeakSet()
         self._closed = False
