@@ -5,6 +5,7 @@ servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operatio
 How they are set: ``settings.py``, ``durability.py``, ``examination.py``.
 """
 
+import time
 import weakref
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.durability import ASKED, sentence
 from tailrace.backends.redis.examination import examine
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
+from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.maintenance import RedisMaintenance, Upkeep
 from tailrace.backends.redis.news import News
@@ -78,6 +80,7 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         keys = self._keys = Keys(prefix, nodes.database)
         self._patience = options.append_timeout
         self._news = News()
+        self._lapses = Lapses()
         self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)
         self._writing = Writing(nodes, keys, options, confirmation)
         self._upkeep = Upkeep(nodes, keys, self._writing, options)
@@ -141,11 +144,15 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
     @override
     def watch(self) -> Watch:
         self._check_open()
-        nodes = self._nodes
+        nodes, lapses = self._nodes, self._lapses
+        if time.monotonic() < lapses.over_at:
+            raise DurableStreamUnavailableError(
+                f"{nodes.name} broke off its hints again and again: not asked right now"
+            )
         if nodes.sharded and isinstance(nodes, Cluster):
-            watch: Listening = ShardedWatch(nodes, self._keys, self._news, self._patience)
+            watch: Listening = ShardedWatch(nodes, self._keys, self._news, lapses, self._patience)
         else:
-            watch = RedisWatch(nodes, self._keys, self._news, self._patience)
+            watch = RedisWatch(nodes, self._keys, self._news, lapses, self._patience)
         self._watches.add(watch)
         return watch
 

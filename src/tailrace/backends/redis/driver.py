@@ -1,4 +1,4 @@
-"""The packages that this store needs. Imported before anything else of it, to say what to install where one is missing."""
+"""The packages that this store needs: imported before anything else of it, to say what to install."""
 
 try:
     import hiredis  # noqa: F401

@@ -33,7 +33,7 @@ _DRIVERS = (
     "username",
 )
 
-_EXAMPLE = {"": ":6379", "sentinel": ":26379/mymaster"}
+_PLACES = {"": ":6379", "sentinel": ":26379/mymaster"}
 
 _DECODED = (
     "this Redis client decodes replies (decode_responses=True) and would damage payloads: "
@@ -132,9 +132,8 @@ def _check_database(path: str, port: int | None, written: str) -> None:
     # The driver would take database 0 for one that it can not read.
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise InvalidArgumentError(
-            f"{written}:// names a database by its number, like {written}://localhost{_EXAMPLE.get(written.partition('+')[2], '')}/0, not {path}"
-        )
+        example = f"{written}://localhost{_PLACES.get(written.partition('+')[2], '')}/0"
+        raise InvalidArgumentError(f"{written}:// names a database by its number, like {example}, not {path}")
     if port == 0:
         raise InvalidArgumentError(f"{written}:// can not use port 0")
 
