@@ -60,7 +60,9 @@ def trouble_on_the_way(
             return None
         else:
             question = "does it want a certificate of its clients? then set ssl_certfile and ssl_keyfile"
-        return DurableStreamUnavailableError(f"{what} hung up before it said a word: {question} [{exc}]")
+        return DurableStreamUnavailableError(
+            f"{what} could not be used: it hung up before it said a word; {question} [{exc}]"
+        )
     if encrypted and any(isinstance(cause, TimeoutError) for cause in causes):
         return DurableStreamUnavailableError(
             f"{what} did not answer in time: does it speak TLS? if not, connect with redis:// [{exc}]"

@@ -139,6 +139,10 @@ class RedisCluster(Started):
     def _is_whole(self) -> bool:
         alive = [node for node in self.nodes if node.alive]
         views = {tuple(sorted(slot_ranges(node))) for node in alive}
+        # One that was killed just now is still everybody's, and its replica may be promoted between our questions.
+        serving = {port for view in views for _first, _last, port in view}
+        if not serving <= {node.port for node in alive}:
+            return False
         if len(views) != 1 or any(cluster_info(node)["cluster_state"] != "ok" for node in alive):
             return False
         return all(self._is_told(node) for node in alive)
