@@ -1,4 +1,4 @@
-"""Stores on several servers for the contract kit: a cluster, and a primary that sentinels name."""
+"""Stores on other places for the contract kit: a cluster, a primary that sentinels name, a server with TLS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.redis_server import RedisUnderTest
 from tailrace import spi
 from tailrace.backends.redis import RedisStore
 from tailrace.options import StoreOptions
-from tailrace.testing.servers.redis import RedisCluster, RedisSentinel
+from tailrace.testing.servers.redis import RedisCluster, RedisSentinel, RedisServer
 
 
 class ClusterUnderTest(RedisUnderTest):
@@ -24,7 +24,8 @@ class ClusterUnderTest(RedisUnderTest):
         self._operators = [redis.Redis.from_url(node.url, protocol=2) for node in cluster.nodes]
 
     def url(self) -> str:
-        return f"{self._cluster.url}/?prefix={self._keys}&protocol={self._protocol}"
+        url = self._cluster.url
+        return f"{url}{'&' if '?' in url else '/?'}prefix={self._keys}&protocol={self._protocol}"
 
     def backup(self) -> object:
         return [self._copy(operator) for operator in self._operators]
@@ -63,6 +64,19 @@ class SentinelUnderTest(RedisUnderTest):
 
     def url(self) -> str:
         return f"{self._sentinel.url}/0?prefix={self._keys}"
+
+
+class EncryptedUnderTest(RedisUnderTest):
+    """A prefix of its own on a server that speaks TLS."""
+
+    name = "redis-tls"
+
+    def __init__(self, server: RedisServer) -> None:
+        super().__init__(server.url)
+        self._url = server.url
+
+    def url(self) -> str:
+        return f"{self._url}&prefix={self._keys}"
 
 
 class ClientUnderTest(RedisUnderTest):

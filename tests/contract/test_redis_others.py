@@ -1,11 +1,11 @@
-"""The Redis store passes the contract on the other servers that are supported, alone and as clusters, in RESP3 too."""
+"""The Redis store passes the contract on the other servers that are supported, also as clusters, in RESP3, with TLS."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 from tests.redis_server import RedisUnderTest
-from tests.redis_several import ClientUnderTest, ClusterUnderTest
+from tests.redis_several import ClientUnderTest, ClusterUnderTest, EncryptedUnderTest
 
 from tailrace.testing.contract import *  # noqa: F403
 from tailrace.testing.drivers import Driver, SyncDriver
@@ -13,7 +13,15 @@ from tailrace.testing.servers.redis import RedisCluster, RedisServer, flavour
 
 pytestmark = pytest.mark.long
 
-PLACES = ["redis-6.2", "redis-8", "redis-7 in RESP3", "redis-6.2 as a cluster", "valkey as a cluster in RESP3"]
+PLACES = [
+    "redis-6.2",
+    "redis-8",
+    "redis-7 in RESP3",
+    "redis-7 with TLS",
+    "redis-6.2 as a cluster",
+    "redis-7 as a cluster with TLS",
+    "valkey as a cluster in RESP3",
+]
 
 
 @pytest.fixture
@@ -26,7 +34,8 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[RedisServer | RedisC
     """What is tested, and whether in RESP3."""
     kind = flavour(request.param.partition(" ")[0])
     with ExitStack() as stack:
-        started = RedisCluster(kind) if "cluster" in request.param else RedisServer(kind)
+        tls = "TLS" in request.param
+        started = RedisCluster(kind, tls=tls) if "cluster" in request.param else RedisServer(kind, tls=tls)
         yield stack.enter_context(started), "RESP3" in request.param
 
 
@@ -35,5 +44,7 @@ def store_under_test(place: tuple[RedisServer | RedisCluster, bool]) -> RedisUnd
     server, resp3 = place
     if isinstance(server, RedisCluster):
         return ClusterUnderTest(server, protocol=3 if resp3 else 2)
+    if server.certificates is not None:
+        return EncryptedUnderTest(server)
     url = f"redis://127.0.0.1:{server.port}"
     return ClientUnderTest(url) if resp3 else RedisUnderTest(url)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tailrace import InvalidArgumentError
 from tailrace.backends.redis.keys import Keys
+from tailrace.errors import InvalidTypeError
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 AWKWARD = st.text("{}%7Da:is*?[]\\", min_size=1, max_size=12)
@@ -42,10 +43,16 @@ def test_keys_of_somebody_else_lead_to_no_topic(key: bytes) -> None:
     assert Keys("p").topic(key) is None
 
 
-@pytest.mark.parametrize("prefix", ["", "a{", "}b", "a\0b"])
+@pytest.mark.parametrize("prefix", ["", "a{", "}b", "a\0b", "\ud800"])
 def test_a_prefix_that_would_split_keys_is_refused(prefix: str) -> None:
     with pytest.raises(InvalidArgumentError):
         Keys(prefix)
+
+
+@pytest.mark.parametrize("prefix", [None, b"app", 7])
+def test_a_prefix_that_is_no_text_is_refused(prefix: object) -> None:
+    with pytest.raises(InvalidTypeError, match="must be text"):
+        Keys(prefix)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailrace.backends.redis.opening import nodes_of
+from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.several import locate_cluster, locate_sentinel
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import parse_url
@@ -41,6 +41,29 @@ def test_both_can_be_encrypted(scheme: str) -> None:
     places, _ = locate_cluster(url) if "cluster" in scheme else locate_sentinel(url)
     assert places.template.connection_class.__name__ == "SSLConnection"
     assert places.template.at(("b", 2)).settings["ssl_ca_certs"] == "/x.pem"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis://a/?nonsense=1", r"^redis:// has no setting called nonsense; it knows: .*password"),
+        ("redis+cluster://a/?nonsense=1", r"^redis\+cluster:// has no setting called nonsense; it knows: .*password"),
+        ("rediss+cluster://a/?nonsense=1", r"^rediss\+cluster:// has no setting called nonsense"),
+        (
+            "redis+sentinel://a/m?nonsense=1",
+            r"^redis\+sentinel:// has no setting .*sentinel_password, sentinel_username",
+        ),
+        (
+            "redis+sentinel://a/m/one",
+            r"^redis\+sentinel:// .* like redis\+sentinel://localhost:26379/mymaster/0, not /one",
+        ),
+        ("rediss://a/one", r"^rediss:// .* like rediss://localhost:6379/0, not /one"),
+        ("redis+sentinel://a/m?socket_connect_timeout=x", r"^redis\+sentinel:// can not be used like this"),
+    ],
+)
+def test_a_message_is_about_the_url_that_was_written(url: str, said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said):
+        places_of(parse_url(url))
 
 
 @pytest.mark.parametrize(

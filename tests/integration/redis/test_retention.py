@@ -10,7 +10,7 @@ from tests.integration.redis.steps import append, bounds, numbered, payloads, re
 
 from tailrace import spi
 from tailrace.backends.redis.keys import TopicKeys
-from tailrace.backends.redis.maintenance import Operations
+from tailrace.backends.redis.maintenance import Upkeep
 from tailrace.retention import Retention
 
 
@@ -207,14 +207,14 @@ def test_a_sweep_in_the_middle_of_another_skips_nothing(open_store: OpenStore, m
     store = open_store(retention=Retention(max_records=1))
     for number in range(20):
         append(open_store(), f"t{number}", *numbered(3))
-    cut, reports = Operations.cut, []
+    cut, reports = Upkeep.cut, []
 
-    def interrupting(self: Operations, topic: str, *arguments: Any) -> tuple[int, int, bool]:
-        monkeypatch.setattr(Operations, "cut", cut)
+    def interrupting(self: Upkeep, topic: str, *arguments: Any) -> tuple[int, int, bool]:
+        monkeypatch.setattr(Upkeep, "cut", cut)
         reports.append(store.sweep(spi.SweepBudget(max_records=5, chunk_records=2)))
         return cut(self, topic, *arguments)
 
-    monkeypatch.setattr(Operations, "cut", interrupting)
+    monkeypatch.setattr(Upkeep, "cut", interrupting)
     reports.append(store.sweep(spi.SweepBudget()))
     assert [(report.done, report.records) for report in reports] == [(False, 5), (True, 35)]
     assert [info.records for info in store.topics()] == [1] * 20

@@ -8,7 +8,7 @@ from tests.integration.redis.crowd import until
 from tests.integration.redis.steps import append
 
 from tailrace import spi
-from tailrace.backends.redis import RedisStore
+from tailrace.backends.redis import RedisStore, sharded
 from tailrace.backends.redis.keys import Keys
 from tailrace.backends.redis.sharded import ShardedWatch
 from tailrace.options import StoreOptions, parse_url
@@ -155,6 +155,26 @@ def test_a_node_that_is_away_makes_the_watch_unsure_and_does_not_end_it(
     heard(watch, dead, lambda: None)
     assert watch.reliable
     heard(watch, dead, lambda: append(store, dead, b"x"))
+
+
+def test_a_node_that_breaks_off_again_and_again_is_asked_less_and_less_often(
+    cluster: RedisCluster, store: RedisStore, watch: ShardedWatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharded, "AGAIN", 0.01)
+    flapping, steady = on(cluster, cluster.nodes[0]), on(cluster, cluster.nodes[1])
+    watch.follow([flapping, steady], ())
+    node, kills = home(cluster, flapping), 0
+    ends = time.monotonic() + 2.0
+    while time.monotonic() < ends:
+        watch.wait(0.01)
+        if listeners(node):
+            node.call("CLIENT", "KILL", "TYPE", "pubsub")
+            kills += 1
+    assert 2 <= kills <= 8
+    # Nobody else's hints are late by that, and its own come back.
+    heard(watch, steady, lambda: append(store, steady, b"x"))
+    until(lambda: watch.wait(0.05) is not None and watch.reliable, 15.0)
+    heard(watch, flapping, lambda: append(store, flapping, b"x"))
 
 
 def test_a_topic_that_is_dropped_while_its_node_is_away_is_not_waited_for(

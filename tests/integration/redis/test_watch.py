@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import pytest
 import redis
 from tests.integration.redis.conftest import OpenStore
+from tests.integration.redis.crowd import until
 from tests.integration.redis.steps import append
 
-from tailrace import DurableStreamUnavailableError, spi
+from tailrace import DurableStreamRecord, DurableStreamUnavailableError, StreamClient, spi
 from tailrace.backends.redis import RedisStore, pulse
+from tailrace.options import EngineOptions
 from tailrace.testing.faults import FlakyProxy
 
 
@@ -104,6 +106,32 @@ def test_a_server_that_hangs_up_is_told(watching: spi.Watch, raw: "redis.Redis")
     raw.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
     with pytest.raises(DurableStreamUnavailableError):
         watching.wait(5)
+
+
+def test_hints_that_are_broken_off_again_and_again_are_asked_for_less_and_less_often(
+    open_store: OpenStore, raw: "redis.Redis"
+) -> None:
+    def lines() -> int:
+        return sum(int(entry["sub"]) > 0 for entry in raw.client_list(_type="pubsub"))
+
+    with StreamClient(open_store(), options=EngineOptions(poll_unsure=0.1)) as streams:
+        topic = streams.topic("t")
+        with topic.subscribe_from_tail() as subscription:
+            kills = 0
+            ends = time.monotonic() + 2.0
+            while time.monotonic() < ends:
+                subscription.receive(timeout=0.005)
+                if lines():
+                    raw.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+                    kills += 1
+            # At once, then after 0.1, 0.2, 0.4, 0.8 s and so on; without pauses it would be dozens.
+            assert 2 <= kills <= 8
+            # Who waits does not notice: what is appended is found all the same.
+            topic.append(b"x")
+            record = subscription.receive(timeout=5.0)
+            assert isinstance(record, DurableStreamRecord)
+            # And hints come back by themselves.
+            until(lambda: lines() == 1, 15.0)
 
 
 def test_a_silent_server_is_asked_and_found_out(

@@ -177,9 +177,8 @@ class MemoryStore(Backend):
         with self._state.lock:
             self._check_open()
             log = self._state.logs.get(topic)
-            removed = 0 if log is None else log.trim(retention, self._cut(retention))
-        self._announce([topic])
-        return removed
+            # Nobody is told: whoever waits stands at the tail, which this does not move.
+            return 0 if log is None else log.trim(retention, self._cut(retention))
 
     def delete(self, topic: str) -> bool:
         with self._state.lock:

@@ -5,6 +5,7 @@ servers: ``opening.py``, ``nodes.py``, ``cluster.py``, ``sentinel.py``. Operatio
 How they are set: ``settings.py``, ``durability.py``, ``examination.py``.
 """
 
+import time
 import weakref
 from collections.abc import Sequence
 
@@ -14,8 +15,9 @@ from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.durability import ASKED, sentence
 from tailrace.backends.redis.examination import examine
 from tailrace.backends.redis.keys import DEFAULT_PREFIX, Keys
+from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.listening import Listening
-from tailrace.backends.redis.maintenance import Operations, RedisMaintenance
+from tailrace.backends.redis.maintenance import RedisMaintenance, Upkeep
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.opening import nodes_of, places_of
 from tailrace.backends.redis.reading import Reading
@@ -78,10 +80,11 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         keys = self._keys = Keys(prefix, nodes.database)
         self._patience = options.append_timeout
         self._news = News()
+        self._lapses = Lapses()
         self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)
         self._writing = Writing(nodes, keys, options, confirmation)
-        self._operations = Operations(nodes, keys, self._writing, options)
-        self._sweeper = Sweeper(self._operations)
+        self._upkeep = Upkeep(nodes, keys, self._writing, options)
+        self._sweeper = Sweeper(self._upkeep)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[Listening] = weakref.WeakSet()
         self._closed = False
@@ -141,11 +144,15 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
     @override
     def watch(self) -> Watch:
         self._check_open()
-        nodes = self._nodes
+        nodes, lapses = self._nodes, self._lapses
+        if time.monotonic() < lapses.over_at:
+            raise DurableStreamUnavailableError(
+                f"{nodes.name} broke off its hints again and again: not asked right now"
+            )
         if nodes.sharded and isinstance(nodes, Cluster):
-            watch: Listening = ShardedWatch(nodes, self._keys, self._news, self._patience)
+            watch: Listening = ShardedWatch(nodes, self._keys, self._news, lapses, self._patience)
         else:
-            watch = RedisWatch(nodes, self._keys, self._news, self._patience)
+            watch = RedisWatch(nodes, self._keys, self._news, lapses, self._patience)
         self._watches.add(watch)
         return watch
 

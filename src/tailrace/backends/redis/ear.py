@@ -28,12 +28,14 @@ class Ear(Pulse):
         told: Called with the channel and the message of each hint.
 
     Attributes:
+        opened: When it was.
         channels: Subscribed, or asked for.
         lost: Channels that the node does not serve any more, or never did; to be taken by whoever reads.
     """
 
     def __init__(self, wire: Wire, name: str, patience: float, told: Callable[[bytes, bytes], None]) -> None:
         super().__init__(wire, f"a node of {name}", patience)
+        self.opened = time.monotonic()
         self.channels: set[bytes] = set()
         self.lost: set[bytes] = set()
         self._told = told

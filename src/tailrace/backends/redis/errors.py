@@ -8,6 +8,7 @@ import re
 
 import redis
 
+from tailrace.backends.redis import encryption
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
 _UNUSABLE = {
@@ -62,6 +63,9 @@ def explain(exc: Exception, what: object, keys: object = "", command: str = "") 
         keys: Names the keys that it was about, where that helps.
         command: Names the command, where the server does not.
     """
+    broken = encryption.trouble(exc, what)
+    if broken is not None:
+        return broken
     said = str(exc) + command
     code = code_of(said)
     if code in _UNUSABLE:
@@ -73,6 +77,8 @@ def explain(exc: Exception, what: object, keys: object = "", command: str = "") 
         return StoreUnusableError(f"{what} has entries of somebody else in the stream of this topic ({keys}) [{said}]")
     if "index is out of range" in said or "invalid DB index" in said:
         return StoreUnusableError(f"{what} has no database of that number: change the URL [{said}]")
+    if "invalid bulk length" in said or "invalid multibulk length" in said:
+        return StoreUnusableError(f"{what} takes no payload of that size: raise proto-max-bulk-len [{said}]")
     if "unknown command" in said.lower() or "unknown subcommand" in said.lower():
         return StoreUnusableError(f"{what} is too old or restricted: Redis 6.2 or newer is needed [{said}]")
     if isinstance(exc, redis.AuthenticationError | redis.exceptions.NoPermissionError):

@@ -7,7 +7,7 @@ One hash tag per topic, so that its keys are in one slot of a cluster: ``tailrac
 import functools
 from dataclasses import dataclass
 
-from tailrace.errors import InvalidArgumentError
+from tailrace.errors import InvalidArgumentError, InvalidTypeError
 
 DEFAULT_PREFIX = "tailrace"
 IDENTITY_SUFFIX = b"}:i"
@@ -37,8 +37,14 @@ class Keys:
     """
 
     def __init__(self, prefix: str = DEFAULT_PREFIX, database: int = 0) -> None:
-        if not prefix or "{" in prefix or "}" in prefix or "\0" in prefix:
-            raise InvalidArgumentError("a prefix of keys must not be empty, nor hold a brace or a NUL")
+        if not isinstance(prefix, str):
+            raise InvalidTypeError(f"a prefix of keys must be text, not {type(prefix).__name__}")
+        if "{" in prefix or "}" in prefix:
+            raise InvalidArgumentError(
+                "a prefix of keys must not hold a brace, which decides over the slots of a cluster"
+            )
+        if not prefix or "\0" in prefix or not _encodable(prefix):
+            raise InvalidArgumentError("a prefix of keys must not be empty, nor hold a NUL or half a character")
         self.prefix = prefix
         self._channel = b"}:h" + (b"%d" % database if database else b"")
         self._before = prefix.encode() + b":{"
@@ -69,6 +75,14 @@ class Keys:
 def _tag(topic: str) -> bytes:
     # A brace would end the tag early: keys of one topic in two slots, or two topics with one key.
     return topic.encode().replace(b"%", b"%25").replace(b"}", b"%7D")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _shown(key: bytes) -> str:

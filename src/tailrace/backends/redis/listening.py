@@ -6,6 +6,7 @@ Nothing here depends on the driver's timeouts. Used by one thread, except for ``
 import contextlib
 import os
 import select
+import time
 from collections.abc import Collection, Iterator
 
 import hiredis
@@ -14,6 +15,7 @@ from typing_extensions import override
 from tailrace import native
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
+from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
@@ -25,9 +27,12 @@ class Listening(Watch):
 
     Args:
         name: Of the servers, for messages.
+        lapses: Where it is noted that this watch broke.
     """
 
-    def __init__(self, name: str, keys: Keys, news: News) -> None:
+    def __init__(self, name: str, keys: Keys, news: News, lapses: Lapses) -> None:
+        self._lapses = lapses
+        self._opened = time.monotonic()
         self._name = name
         self._keys = keys
         self._news = news
@@ -113,7 +118,11 @@ class Listening(Watch):
         try:
             yield
         except (OSError, hiredis.ProtocolError) as exc:
+            self._lapses.note(self._opened, time.monotonic())
             raise explain(exc, self._name) from exc
+        except DurableStreamUnavailableError:
+            self._lapses.note(self._opened, time.monotonic())
+            raise
         finally:
             with self._state:
                 self._waiting = False

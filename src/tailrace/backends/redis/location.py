@@ -1,6 +1,6 @@
 """What a redis:// URL or an existing client says: which server, how to connect, under which prefix."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -33,6 +33,8 @@ _DRIVERS = (
     "username",
 )
 
+_PLACES = {"": ":6379", "sentinel": ":26379/mymaster"}
+
 _DECODED = (
     "this Redis client decodes replies (decode_responses=True) and would damage payloads: "
     "make one without it for Tailrace"
@@ -64,20 +66,25 @@ class Location:
         return Location(_name(settings), self.connection_class, settings)
 
 
-def locate(url: StoreURL) -> tuple[Location, str]:
+def locate(url: StoreURL, written: str = "", also: Collection[str] = ()) -> tuple[Location, str]:
     """Read ``redis://``, ``rediss://`` or ``unix://``; return the server and the prefix.
+
+    Args:
+        written: The scheme of the URL that this one was made from, if it was: messages are about what somebody wrote.
+        also: Settings that it may have and this one has not.
 
     Raises:
         InvalidArgumentError: A setting is unknown or has a value that it can not have.
     """
     settings = dict(url.query)
+    written = written or url.scheme
     if settings.get("decode_responses", "").lower() not in ("", "0", "false", "no"):
         raise InvalidArgumentError(_DECODED)
     settings.pop("decode_responses", None)
     unknown = settings.keys() - {*_OURS, *_DRIVERS}
     if unknown:
-        known = ", ".join(sorted((*_OURS, *_DRIVERS)))
-        raise InvalidArgumentError(f"{url.scheme}:// has no setting called {min(unknown)}; it knows: {known}")
+        known = ", ".join(sorted((*_OURS, *_DRIVERS, *also)))
+        raise InvalidArgumentError(f"{written}:// has no setting called {min(unknown)}; it knows: {known}")
     parts = urlsplit(url.raw)
     query = urlencode([pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] in _DRIVERS])
     try:
@@ -86,11 +93,11 @@ def locate(url: StoreURL) -> tuple[Location, str]:
         pool = redis.ConnectionPool.from_url(f"{url.scheme}://{place}?{query}")
         port = parts.port
     except (ValueError, TypeError) as exc:
-        raise InvalidArgumentError(f"{url.scheme}:// can not be used like this: {exc}") from exc
+        raise InvalidArgumentError(f"{written}:// can not be used like this: {exc}") from exc
     if settings.get("protocol", "2") not in ("2", "3"):
         raise InvalidArgumentError("protocol must be 2 or 3")
     if url.scheme != "unix":
-        _check_database(parts.path, port)
+        _check_database(parts.path, port, written)
     return from_pool(pool), settings.get("prefix", DEFAULT_PREFIX)
 
 
@@ -121,15 +128,14 @@ def from_pool(pool: "redis.ConnectionPool") -> Location:
     return Location(_name(settings), pool.connection_class, settings)
 
 
-def _check_database(path: str, port: int | None) -> None:
+def _check_database(path: str, port: int | None, written: str) -> None:
     # The driver would take database 0 for one that it can not read.
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise InvalidArgumentError(
-            f"redis:// names a database by its number, like redis://localhost:6379/0, not {path}"
-        )
+        example = f"{written}://localhost{_PLACES.get(written.partition('+')[2], '')}/0"
+        raise InvalidArgumentError(f"{written}:// names a database by its number, like {example}, not {path}")
     if port == 0:
-        raise InvalidArgumentError("redis:// can not use port 0")
+        raise InvalidArgumentError(f"{written}:// can not use port 0")
 
 
 def _name(settings: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ SCANNED = 1000
 """Keys that one step of a scan looks at."""
 
 
-class Step(NamedTuple):
+class Found(NamedTuple):
     """What one step of a scan found.
 
     Attributes:
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     error: DurableStreamUnavailableError | None = None
 
 
-class Operations:
+class Upkeep:
     """What sweeps and listings are made of. Thread-safe."""
 
     def __init__(self, nodes: Nodes, keys: Keys, writing: Writing, options: StoreOptions) -> None:
@@ -50,17 +50,17 @@ class Operations:
         self._keys = keys
         self._writing = writing
 
-    def scan(self, node: int, cursor: bytes, prefix: str = "") -> Step:
+    def scan(self, node: int, cursor: bytes, prefix: str = "") -> Found:
         """Do one step of a scan. Never raises for a node that is away."""
         command = (b"SCAN", cursor, b"MATCH", self._keys.pattern(prefix), b"COUNT", SCANNED)
         answer, more = self._nodes.ask_everywhere(pack(command), node, self.options.append_timeout)
         if isinstance(answer, Trouble):
-            return Step([], b"0", more, answer.error)
+            return Found([], b"0", more, answer.error)
         (reply,) = answer
         if isinstance(reply, Exception):
-            return Step([], b"0", more, explain(reply, self._nodes.name))
+            return Found([], b"0", more, explain(reply, self._nodes.name))
         names = (self._keys.topic(key) for key in reply[1])
-        return Step([name for name in names if name is not None], reply[0], more)
+        return Found([name for name in names if name is not None], reply[0], more)
 
     def every(self, prefix: str) -> Iterator[str]:
         """Return the topics of all nodes; some perhaps twice.
@@ -128,20 +128,20 @@ class Operations:
 class RedisMaintenance(Maintenance):
     """The ``Maintenance`` half of the store."""
 
-    _operations: Operations
+    _upkeep: Upkeep
     _sweeper: Sweeper
 
     @override
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order. Scans all keys of the database, whatever the limit."""
-        names = {name for name in self._operations.every(prefix) if name.encode() > after.encode()}
+        names = {name for name in self._upkeep.every(prefix) if name.encode() > after.encode()}
         found: list[TopicInfo] = []
         later = sorted(names, key=str.encode)
         for start in range(0, len(later), SCANNED):
             if len(found) >= limit:
                 break
             some = later[start : start + SCANNED]
-            looked = zip(some, self._operations.look(some), strict=True)
+            looked = zip(some, self._upkeep.look(some), strict=True)
             found += [_info(name, identity) for name, identity in looked if identity is not None]
         return found[:limit]
 
@@ -149,13 +149,13 @@ class RedisMaintenance(Maintenance):
     def trim(self, topic: str, retention: Retention) -> int:
         removed, more = 0, True
         while more:
-            some, _freed, more = self._operations.cut(topic, retention, self._operations.options.append_timeout, ROOM)
+            some, _freed, more = self._upkeep.cut(topic, retention, self._upkeep.options.append_timeout, ROOM)
             removed += some
         return removed
 
     @override
     def delete(self, topic: str) -> bool:
-        return self._operations.bury(topic)
+        return self._upkeep.bury(topic)
 
     @override
     def sweep(self, budget: SweepBudget) -> SweepReport:

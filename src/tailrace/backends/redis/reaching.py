@@ -4,7 +4,7 @@ import time
 
 from tailrace.backends.redis.location import Location
 from tailrace.backends.redis.wire import Wire, dial
-from tailrace.errors import DurableStreamUnavailableError
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
 PATIENCE = 2.0
 """Seconds to connect to a node that answered when it was last heard of."""
@@ -41,6 +41,9 @@ class Reach:
             raise DurableStreamUnavailableError(f"{self._location.name} was away a moment ago [{self._why}]")
         try:
             wire = dial(self._location, min(timeout, SUSPICION if self._suspect else PATIENCE))
+        except StoreUnusableError:
+            # It is there, and does not want us: that costs nobody time, and has to be told as what it is.
+            raise
         except DurableStreamUnavailableError as exc:
             now = time.monotonic()
             self._suspect, self._why = True, str(exc)

@@ -1,6 +1,6 @@
 """What a ``redis+cluster://`` or ``redis+sentinel://`` URL says, or such a client: where to begin, how to connect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import quote, unquote, urlencode
@@ -60,7 +60,7 @@ def locate_sentinel(url: StoreURL) -> tuple[SentinelPlaces, str]:
             f"{url.scheme}:// names the service that the sentinels watch, like {url.scheme}://localhost:26379/mymaster"
         )
     query = {name: value for name, value in url.query.items() if name not in _FOR_SENTINELS}
-    template, prefix = parts.location(url, parts.seeds[0], database, query)
+    template, prefix = parts.location(url, parts.seeds[0], database, query, _FOR_SENTINELS)
     # Sentinels are asked one question: neither the login of the servers is theirs, nor have they databases.
     settings = {name: value for name, value in template.settings.items() if name not in ("username", "password", "db")}
     settings |= {theirs: url.query[ours] for ours, theirs in _FOR_SENTINELS.items() if ours in url.query}
@@ -116,14 +116,14 @@ class _Parts:
         return cls(login + at, seeds, path.strip("/"))
 
     def location(
-        self, url: StoreURL, address: Address, database: str, query: Mapping[str, str]
+        self, url: StoreURL, address: Address, database: str, query: Mapping[str, str], also: Collection[str] = ()
     ) -> tuple[Location, str]:
         """Read everything that is said as for one server."""
         host, port = address
         scheme = url.scheme.partition("+")[0]
         asked = urlencode(url.query)
         raw = f"{scheme}://{self.login}{f'[{host}]' if ':' in host else quote(host)}:{port}/{database}?{asked}"
-        return locate(replace(url, raw=raw, query=query, scheme=scheme))
+        return locate(replace(url, raw=raw, query=query, scheme=scheme), url.scheme, also)
 
 
 def _address(text: str, url: StoreURL, default_port: int) -> Address:

@@ -13,6 +13,7 @@ from typing_extensions import override
 from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.ear import Ear
 from tailrace.backends.redis.keys import Keys
+from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.slots import Address
@@ -29,11 +30,12 @@ CONFIRMED_WITHIN = 2.0
 class ShardedWatch(Listening):
     """One engine's view of what moved, on all nodes."""
 
-    def __init__(self, nodes: Cluster, keys: Keys, news: News, patience: float) -> None:
-        super().__init__(nodes.name, keys, news)
+    def __init__(self, nodes: Cluster, keys: Keys, news: News, lapses: Lapses, patience: float) -> None:
+        super().__init__(nodes.name, keys, news, lapses)
         self._nodes = nodes
         self._patience = min(patience, CONFIRMED_WITHIN)
         self._ears: dict[Address, Ear] = {}
+        self._lapses_at: dict[Address, Lapses] = {}
         # Followed, but not on any node at the moment.
         self._homeless: set[bytes] = set()
         self._next_try = 0.0
@@ -101,11 +103,14 @@ class ShardedWatch(Listening):
 
     def _settle(self, channels: Iterable[bytes], deadline: float) -> None:
         """Follow channels, each where it is; those that can not be followed now are homeless."""
+        now = time.monotonic()
         homes: dict[Address, list[bytes]] = {}
         for channel in channels:
             home = self._nodes.home_of(channel)
             if home is None:
                 self._nodes.doubt()
+                self._homeless.add(channel)
+            elif home in self._lapses_at and now < self._lapses_at[home].over_at:
                 self._homeless.add(channel)
             else:
                 homes.setdefault(home, []).append(channel)
@@ -152,6 +157,7 @@ class ShardedWatch(Listening):
         ear = self._ears.pop(address, None)
         if ear is not None:
             self._detach(ear.wire)
+            self._lapses_at.setdefault(address, Lapses()).note(ear.opened, time.monotonic())
             self._homeless.update(channel for channel in ear.channels if channel in self._topics)
             self._news.clear()
         self._nodes.doubt()

@@ -13,7 +13,7 @@ from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.spi import SweepBudget, SweepReport, SweepTally
 
 if TYPE_CHECKING:
-    from tailrace.backends.redis.maintenance import Operations
+    from tailrace.backends.redis.maintenance import Upkeep
 
 SKEW_MS = 60_000
 """How far this host's clock may be behind the server's before a cut comes late."""
@@ -48,8 +48,8 @@ class Round:
 class Sweeper:
     """Sweeps one store. Thread-safe. One sweep at a time makes sense; more do no harm."""
 
-    def __init__(self, operations: "Operations") -> None:
-        self._operations = operations
+    def __init__(self, upkeep: "Upkeep") -> None:
+        self._upkeep = upkeep
         self._interrupted: list[Round] = []
 
     def sweep(self, budget: SweepBudget) -> SweepReport:
@@ -88,7 +88,7 @@ class Sweeper:
             self._step(current, tally)
 
     def _step(self, current: Round, tally: Tally) -> None:
-        names, current.cursor, more, error = self._operations.scan(current.node, current.cursor)
+        names, current.cursor, more, error = self._upkeep.scan(current.node, current.cursor)
         if error is not None:
             if not more and current.node == 0:
                 raise error
@@ -98,7 +98,7 @@ class Sweeper:
         if current.cursor == b"0":
             current.node += 1
             current.last_step = not more
-        looked = zip(names, self._operations.look(names), strict=True)
+        looked = zip(names, self._upkeep.look(names), strict=True)
         current.found = [(name, identity) for name, identity in looked if identity is not None]
 
     def _tend(self, name: str, identity: Identity, tally: Tally) -> bool:
@@ -106,9 +106,9 @@ class Sweeper:
         try:
             if self._overdue(name, identity) and not self._cut(name, tally):
                 return False
-            forget_after = self._operations.options.forget_after
+            forget_after = self._upkeep.options.forget_after
             if forget_after is not None and self._idle(identity):
-                tally.forgotten += self._operations.bury(name, forget_after)
+                tally.forgotten += self._upkeep.bury(name, forget_after)
         except StoreUnusableError as exc:
             tally.failures.append(exc)
             _log.warning("a topic could not be swept and was passed: %s", exc)
@@ -117,10 +117,10 @@ class Sweeper:
         return True
 
     def _overdue(self, name: str, identity: Identity) -> bool:
-        keep = self._operations.options.kept(name)
+        keep = self._upkeep.options.kept(name)
         if not identity.records:
             return False
-        grace = self._operations.options.append_timeout
+        grace = self._upkeep.options.append_timeout
         return (
             (keep.max_records is not None and identity.records > keep.max_records)
             or (keep.max_bytes is not None and identity.size > keep.max_bytes)
@@ -132,13 +132,13 @@ class Sweeper:
         return identity.bounds.seal is None and bool(milliseconds(identity.last_low))
 
     def _cut(self, name: str, tally: Tally) -> bool:
-        options = self._operations.options
+        options = self._upkeep.options
         keep, more = options.kept(name), True
         while more:
             room = tally.room
             if not room:
                 return False
-            removed, freed, more = self._operations.cut(name, keep, options.append_timeout, room)
+            removed, freed, more = self._upkeep.cut(name, keep, options.append_timeout, room)
             tally.records += removed
             tally.bytes += freed
         return True

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.keys import Keys
+from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.nodes import Nodes
@@ -26,8 +27,8 @@ CHUNK = 500
 class RedisWatch(Listening):
     """One engine's view of what moved."""
 
-    def __init__(self, nodes: Nodes, keys: Keys, news: News, patience: float) -> None:
-        super().__init__(nodes.name, keys, news)
+    def __init__(self, nodes: Nodes, keys: Keys, news: News, lapses: Lapses, patience: float) -> None:
+        super().__init__(nodes.name, keys, news, lapses)
         self._nodes = nodes
         self._patience = patience
         try:

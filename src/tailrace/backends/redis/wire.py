@@ -8,6 +8,7 @@ import contextlib
 import os
 import select
 import socket
+import ssl
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ import hiredis
 import redis
 
 from tailrace import native
+from tailrace.backends.redis import encryption
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.location import Location
 from tailrace.errors import DurableStreamUnavailableError
@@ -43,7 +45,13 @@ class Wire:
 
     def stale(self) -> bool:
         """Whether the server has hung up (an idle timeout, a restart), or says something that nobody asked for."""
-        return bool(self._readable.poll(0))
+        if not self._readable.poll(0):
+            return False
+        try:
+            # Under TLS it may be a word of the layer below, such as a ticket for the next session.
+            return not (isinstance(self._sock, ssl.SSLSocket) and not self._fill_at_once())
+        except OSError:
+            return True
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send everything. Blocks."""
@@ -65,8 +73,8 @@ class Wire:
             self._fill()
 
     def pending(self) -> list[Any]:
-        """Return every message that has arrived, after waiting for the socket said that something has."""
-        self._fill()
+        """Return every message that has arrived; maybe none, although the socket is said to be readable."""
+        self._fill_at_once()
         messages: list[Any] = []
         while (message := self._reader.gets()) is not _NOT_YET:
             messages.append(message)
@@ -99,6 +107,17 @@ class Wire:
             self._timeout = left * (1 + _SLACK / 2)
             self._sock.settimeout(self._timeout)
 
+    def _fill_at_once(self) -> bool:
+        """Take what has arrived, without waiting; return whether anything has that is for us."""
+        if self._timeout != 0.0:
+            self._timeout = 0.0
+            self._sock.settimeout(0.0)
+        try:
+            self._fill()
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        return True
+
     def _fill(self) -> None:
         got = self._sock.recv_into(self._buffer)
         if not got:
@@ -119,7 +138,9 @@ def dial(location: Location, timeout: float) -> Wire:
         connection.socket_timeout = timeout
         connection.connect()
     except (redis.RedisError, OSError) as exc:
-        raise explain(exc, location.name) from exc
+        encrypted = issubclass(location.connection_class, redis.SSLConnection)
+        error = encryption.trouble_on_the_way(exc, location.name, location.settings, encrypted=encrypted)
+        raise error or explain(exc, location.name) from exc
     except (TypeError, ValueError) as exc:
         raise DurableStreamUnavailableError(f"{location.name} can not be connected to: {exc}") from exc
     return Wire(location, connection)

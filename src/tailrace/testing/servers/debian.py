@@ -13,6 +13,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
     "pgbouncer": ("pgbouncer",),
     "postgresql": ("postgresql-15", "postgresql-client-15", "postgresql-15-partman"),
+    "redis": ("redis-server", "redis-tools", "lua-bitop", "lua-cjson"),
 }
 """Per set, the packages that hold its programs; the libraries that they need come along."""
 

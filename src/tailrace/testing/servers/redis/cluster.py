@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from tailrace.testing.servers.redis import encryption
 from tailrace.testing.servers.redis.cluster_views import cluster_info, node_id, slot_ranges
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
 from tailrace.testing.servers.redis.replicas import hears
-from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
+from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings, alike
 from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
@@ -29,6 +30,7 @@ class RedisCluster(Started):
         node_timeout: Seconds after which a node that does not answer counts as failed.
         password: Of the default user, on all nodes.
         aof: As for one server; for all nodes.
+        tls: Whether they speak TLS, and nothing else, also with each other.
         settings: More directives, for all nodes.
 
     Attributes:
@@ -44,9 +46,10 @@ class RedisCluster(Started):
         node_timeout: float = 1.0,
         password: str | None = None,
         aof: Aof = "no",
+        tls: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        self.flavour = kind or flavour()
+        self.flavour = kind or flavour(tls=tls)
         self.password = password
         self._masters = masters
         self._replicas = replicas
@@ -56,17 +59,19 @@ class RedisCluster(Started):
             "repl-diskless-sync-delay": 0,
         }
         directives |= settings or {}
-        self.nodes = [
-            RedisServer(self.flavour, password=password, aof=aof, settings=directives)
-            for _ in range(masters * (1 + replicas))
-        ]
+        self.nodes = alike(
+            masters * (1 + replicas), self.flavour, password=password, aof=aof, tls=tls, settings=directives
+        )
 
     @property
     def url(self) -> str:
         """Where all nodes are, in one URL."""
         login = "" if self.password is None else f":{quote(self.password, safe='')}@"
         places = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
-        return f"redis+cluster://{login}{places}"
+        certificates = self.nodes[0].certificates
+        if certificates is None:
+            return f"redis+cluster://{login}{places}"
+        return f"rediss+cluster://{login}{places}/?{encryption.settings(certificates)}"
 
     def start(self) -> None:
         """Start the nodes and form the cluster; return when each of them would serve any key it has.
@@ -134,6 +139,10 @@ class RedisCluster(Started):
     def _is_whole(self) -> bool:
         alive = [node for node in self.nodes if node.alive]
         views = {tuple(sorted(slot_ranges(node))) for node in alive}
+        # One that was killed just now is still everybody's, and its replica may be promoted between our questions.
+        serving = {port for view in views for _first, _last, port in view}
+        if not serving <= {node.port for node in alive}:
+            return False
         if len(views) != 1 or any(cluster_info(node)["cluster_state"] != "ok" for node in alive):
             return False
         return all(self._is_told(node) for node in alive)

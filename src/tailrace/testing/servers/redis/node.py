@@ -1,7 +1,7 @@
 """What a server and a sentinel have in common: a configuration that they may rewrite, and commands to talk to them."""
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from typing_extensions import override
 
@@ -66,6 +66,10 @@ class RedisNode(ServerNode):
         if not self._started_once:
             file.write_text("".join(f"{line}\n" for line in self._configuration()), encoding="utf-8")
         return [str(self.flavour.binary), str(file), *self._mode, *options]
+
+    @override
+    def _environment(self) -> Mapping[str, str]:
+        return self.flavour.environment
 
     def _tls(self) -> ssl.SSLContext | None:
         return None

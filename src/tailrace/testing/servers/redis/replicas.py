@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
-from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings
+from tailrace.testing.servers.redis.server import Aof, RedisServer, Settings, alike
 from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
@@ -17,6 +17,7 @@ class RedisReplicas(Started):
         replicas: How many.
         password: Of the default user, and for replication.
         aof: As for one server; for all of them.
+        tls: Whether they speak TLS, and nothing else, also with each other.
         settings: More directives, for all of them.
 
     Attributes:
@@ -30,16 +31,16 @@ class RedisReplicas(Started):
         replicas: int = 1,
         password: str | None = None,
         aof: Aof = "no",
+        tls: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        self.flavour = kind or flavour()
+        self.flavour = kind or flavour(tls=tls)
         self.password = password
         # Without a delay, a replica is there in milliseconds instead of five seconds.
         quick: dict[str, str | int | Sequence[str]] = {"repl-diskless-sync-delay": 0, "repl-ping-replica-period": 1}
-        self.servers = [
-            RedisServer(self.flavour, password=password, aof=aof, settings=quick | dict(settings or {}))
-            for _ in range(1 + replicas)
-        ]
+        self.servers = alike(
+            1 + replicas, self.flavour, password=password, aof=aof, tls=tls, settings=quick | dict(settings or {})
+        )
 
     @property
     def master(self) -> RedisServer:

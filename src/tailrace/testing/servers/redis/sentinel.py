@@ -2,6 +2,8 @@
 
 from urllib.parse import quote
 
+from tailrace.testing.servers.certificates import Certificates
+from tailrace.testing.servers.redis import encryption
 from tailrace.testing.servers.redis.flavours import Flavour
 from tailrace.testing.servers.redis.replicas import RedisReplicas, hears, role
 from tailrace.testing.servers.redis.resp import RespError
@@ -26,6 +28,7 @@ class RedisSentinel(Started):
         failover_timeout: Seconds that a failover may take; twice as much passes before it is tried again.
         password: Of the servers' default user. The sentinels have none.
         aof: As for one server; for all servers.
+        tls: Whether servers and sentinels speak TLS, and nothing else, also with each other.
         settings: More directives, for all servers.
 
     Attributes:
@@ -44,10 +47,13 @@ class RedisSentinel(Started):
         failover_timeout: float = 3.0,
         password: str | None = None,
         aof: Aof = "no",
+        tls: bool = False,
         settings: Settings | None = None,
     ) -> None:
         self.name = "tailrace"
-        self.replication = RedisReplicas(kind, replicas=replicas, password=password, aof=aof, settings=settings)
+        self.replication = RedisReplicas(
+            kind, replicas=replicas, password=password, aof=aof, tls=tls, settings=settings
+        )
         self.sentinels: list[SentinelNode] = []
         self._count = sentinels
         self._down_after = down_after
@@ -64,7 +70,10 @@ class RedisSentinel(Started):
         password = self.replication.password
         login = "" if password is None else f":{quote(password, safe='')}@"
         places = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in self.sentinels)
-        return f"redis+sentinel://{login}{places}/{self.name}"
+        certificates = self._certificates
+        if certificates is None:
+            return f"redis+sentinel://{login}{places}/{self.name}"
+        return f"rediss+sentinel://{login}{places}/{self.name}/0?{encryption.settings(certificates)}"
 
     @property
     def master(self) -> RedisServer:
@@ -81,7 +90,9 @@ class RedisSentinel(Started):
     def start(self) -> None:
         """Start all of them; return when every sentinel knows every server and every other sentinel."""
         self.replication.start()
-        self.sentinels = [SentinelNode(self.replication.flavour, self._directives()) for _ in range(self._count)]
+        self.sentinels = [
+            SentinelNode(self.replication.flavour, self._directives(), self._certificates) for _ in range(self._count)
+        ]
         for sentinel in self.sentinels:
             sentinel.start()
         self.wait_until_calm()
@@ -123,6 +134,10 @@ class RedisSentinel(Started):
     def __repr__(self) -> str:
         servers = ", ".join(str(server.port) for server in self.servers)
         return f"<RedisSentinel {self.replication.flavour.name}: servers on {servers}>"
+
+    @property
+    def _certificates(self) -> Certificates | None:
+        return self.servers[0].certificates
 
     def _directives(self) -> list[str]:
         master = self.servers[0]

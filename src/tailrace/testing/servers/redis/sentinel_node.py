@@ -1,7 +1,10 @@
 """One sentinel, and what it sees."""
 
 from collections.abc import Iterable
+from ssl import SSLContext
 
+from tailrace.testing.servers.certificates import Certificates
+from tailrace.testing.servers.redis import encryption
 from tailrace.testing.servers.redis.flavours import Flavour
 from tailrace.testing.servers.redis.node import RedisNode
 from tailrace.testing.servers.redis.resp import Reply
@@ -15,12 +18,17 @@ class SentinelNode(RedisNode):
 
     _mode = ("--sentinel",)
 
-    def __init__(self, flavour: Flavour, directives: list[str]) -> None:
+    def __init__(self, flavour: Flavour, directives: list[str], certificates: Certificates | None) -> None:
         super().__init__(flavour)
         self._directives = directives
+        self._certificates = certificates
 
     def _configuration(self) -> Iterable[str]:
-        return [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", *self._directives]
+        port: dict[str, str | int] = {"port": self.port}
+        if self._certificates is not None:
+            port = encryption.directives(self._certificates, self.port)
+        ports = [f"{name} {value}" for name, value in port.items()]
+        return [*ports, "bind 127.0.0.1", f"dir {self.folder}", *self._directives]
 
     def start(self, *options: str) -> None:
         """As of a server; and it notices what happens sooner than it would in production."""
@@ -28,6 +36,9 @@ class SentinelNode(RedisNode):
         if self.flavour.version >= (7, 0, 0):
             # Not the ping period: a replica counts as lost when it was not looked at for five of them.
             self.call("SENTINEL", "DEBUG", "PUBLISH-PERIOD", _ANNOUNCES_EVERY, "INFO-PERIOD", _LOOKS_EVERY)
+
+    def _tls(self) -> SSLContext | None:
+        return None if self._certificates is None else encryption.context(self._certificates)
 
     def master_port(self, name: str) -> int:
         """Return the port of the master of that name."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from tailrace.testing.servers.certificates import Certificates
 from tailrace.testing.servers.errors import ServerMissingError
-from tailrace.testing.servers.redis import backups
+from tailrace.testing.servers.redis import backups, encryption
 from tailrace.testing.servers.redis.flavours import Flavour, flavour
 from tailrace.testing.servers.redis.node import RedisNode
 
@@ -27,7 +27,8 @@ class RedisServer(RedisNode):
             unless ``settings`` has a ``save``.
         password: Of the default user, without spaces if there is an ``acl``; ``None`` lets everybody in.
         acl: Further users, as lines of an ACL file: ``user reader on >secret ~app:* +@read``.
-        tls: Whether it speaks TLS, and nothing else, on its port.
+        tls: Whether it speaks TLS, and nothing else, on its port; with the certificates of another server if it is
+            these. With the setting ``tls-auth-clients yes`` it wants one of its clients too.
         unix_socket: Whether it also listens on a socket in its folder.
         settings: Any other directive of the configuration file, as it stands there; a sequence repeats it.
 
@@ -42,21 +43,21 @@ class RedisServer(RedisNode):
         aof: Aof = "no",
         password: str | None = None,
         acl: Sequence[str] = (),
-        tls: bool = False,
+        tls: bool | Certificates = False,
         unix_socket: bool = False,
         settings: Settings | None = None,
     ) -> None:
         settings = settings or {}
-        kind = kind or flavour(tls=tls)
+        kind = kind or flavour(tls=bool(tls))
         if tls and not kind.tls:
             raise ServerMissingError(f"{kind} was not built with TLS")
         super().__init__(kind, password=password, bus=settings.get("cluster-enabled") == "yes")
         self.aof: Aof = aof
         self.unix_socket = self.folder / "redis.sock" if unix_socket else None
-        self.certificates: Certificates | None = None
+        self.certificates = tls if isinstance(tls, Certificates) else None
         self._acl = tuple(acl)
         self._settings = dict(settings)
-        if tls:
+        if tls is True:
             try:
                 self.certificates = Certificates.make(self.folder)
             except BaseException:
@@ -74,8 +75,8 @@ class RedisServer(RedisNode):
         login = "" if secret is None else f"{quote(user, safe='')}:{quote(secret, safe='')}@"
         if self.certificates is None:
             return f"redis://{login}127.0.0.1:{self.port}/{database}"
-        authority = quote(str(self.certificates.authority), safe="/")
-        return f"rediss://{login}127.0.0.1:{self.port}/{database}?ssl_ca_certs={authority}"
+        settings = encryption.settings(self.certificates, mutual=self._settings.get("tls-auth-clients") == "yes")
+        return f"rediss://{login}127.0.0.1:{self.port}/{database}?{settings}"
 
     @property
     def unix_url(self) -> str:
@@ -130,28 +131,23 @@ class RedisServer(RedisNode):
         if self.unix_socket is not None:
             directives["unixsocket"] = str(self.unix_socket)
         if self.certificates is not None:
-            directives |= _tls_directives(self.certificates, self.port)
+            directives |= encryption.directives(self.certificates, self.port)
         return directives | self._settings
 
     def _tls(self) -> ssl.SSLContext | None:
-        if self.certificates is None:
-            return None
-        return ssl.create_default_context(cafile=str(self.certificates.authority))
+        return None if self.certificates is None else encryption.context(self.certificates)
+
+
+def alike(
+    count: int, kind: Flavour, *, password: str | None, aof: Aof, tls: bool, settings: Settings
+) -> list[RedisServer]:
+    """Make so many servers, which trust each other's certificates if they speak TLS. None of them is started."""
+    first = RedisServer(kind, password=password, aof=aof, tls=tls, settings=settings)
+    shared = first.certificates or False
+    others = [RedisServer(kind, password=password, aof=aof, tls=shared, settings=settings) for _ in range(count - 1)]
+    return [first, *others]
 
 
 def _quoted(word: str) -> str:
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _tls_directives(certificates: Certificates, port: int) -> dict[str, str | int]:
-    return {
-        "port": 0,
-        "tls-port": port,
-        "tls-cert-file": str(certificates.certificate),
-        "tls-key-file": str(certificates.key),
-        "tls-ca-cert-file": str(certificates.authority),
-        "tls-auth-clients": "no",
-        "tls-replication": "yes",
-        "tls-cluster": "yes",
-    }
