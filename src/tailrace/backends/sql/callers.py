@@ -1,0 +1,86 @@
+"""A connection of the application's, with a transaction open on it: what ``append_in`` runs its statements on.
+
+Every kind of it is used through what it offers to the application: SQLAlchemy must see a statement itself, or it would
+not commit a transaction that it knows nothing of.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from tailrace.errors import InvalidArgumentError, InvalidTypeError
+
+Rows: TypeAlias = Sequence[tuple[Any, ...]]
+Run: TypeAlias = Callable[..., Rows]
+"""Runs one statement, perhaps with parameters; returns its rows, none for one that has none."""
+
+
+def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
+    """Return what runs statements on a connection.
+
+    Raises:
+        InvalidTypeError: It is no connection, or one to be awaited.
+        InvalidArgumentError: No transaction is open on it: a statement would be committed by itself.
+    """
+    if callable(getattr(connection, "get_bind", None)) and callable(getattr(connection, "connection", None)):
+        # A Session of SQLAlchemy, whose connection begins its transaction.
+        connection = connection.connection()
+    if callable(getattr(connection, "exec_driver_sql", None)):
+        _check_blocking(connection.exec_driver_sql)
+        _check_transaction(connection.connection.dbapi_connection)
+        return lambda statement, *values: _all(connection.exec_driver_sql(statement, *values))
+    if not callable(getattr(connection, "cursor", None)):
+        raise InvalidTypeError(
+            "append_in takes a DB-API connection, or a Connection or Session of SQLAlchemy, "
+            f"not {type(connection).__name__}"
+        )
+    _check_blocking(getattr(connection, "commit", None))
+    _check_transaction(connection)
+
+    def run(statement: Any, *values: Any) -> Rows:  # noqa: ANN401 - what the driver takes
+        cursor = connection.cursor()
+        try:
+            cursor.execute(statement, *values)
+            return () if cursor.description is None else _tuples(cursor.fetchall())
+        finally:
+            cursor.close()
+
+    return run
+
+
+def _check_blocking(method: object) -> None:
+    if inspect.iscoroutinefunction(method):
+        raise InvalidTypeError(
+            "append_in needs a connection that blocks; with one of SQLAlchemy's that is awaited, "
+            "call it inside of run_sync: await session.run_sync(lambda s: topic.append_in(s, payloads))"
+        )
+
+
+def _check_transaction(raw: Any) -> None:  # noqa: ANN401 - a driver's connection
+    """Refuse a connection that commits each statement by itself, where the driver tells."""
+    autocommit = getattr(raw, "autocommit", False)
+    if callable(autocommit):
+        # PyMySQL and mysqlclient have a method of that name that sets it.
+        autocommit = bool(raw.get_autocommit())
+    if autocommit and not _in_transaction(raw):
+        raise InvalidArgumentError("no transaction is open on this connection: begin one, append in it, and commit")
+
+
+def _in_transaction(raw: Any) -> bool:  # noqa: ANN401 - a driver's connection
+    status = getattr(getattr(raw, "info", None), "transaction_status", None)
+    if status is not None:
+        # psycopg: 0 is idle.
+        return bool(int(status))
+    status = getattr(raw, "server_status", None)
+    # PyMySQL: what the server said last; 1 is "in a transaction". mysqlclient does not tell: whoever has set autocommit
+    # there is believed to have begun one.
+    return status is None or bool(status & 1)
+
+
+def _all(result: Any) -> Rows:  # noqa: ANN401 - a result of SQLAlchemy
+    return [tuple(row) for row in result.fetchall()] if result.returns_rows else ()
+
+
+def _tuples(rows: Sequence[Any]) -> Rows:
+    # An application may have asked its connection for dictionaries; their order is that of the columns.
+    return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in rows]
