@@ -62,7 +62,7 @@ OWNERS = {
     "hiredis": ("backends.redis",),
     "psycopg": ("backends.postgres", "testing"),
     "psycopg_pool": ("backends.postgres",),
-    "pymysql": ("backends.mysql",),
+    "pymysql": ("backends.mysql", "testing"),
     "nats": ("backends.nats",),
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),
