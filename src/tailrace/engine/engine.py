@@ -27,6 +27,7 @@ from tailrace.forks import renew_in_child
 from tailrace.instrument import Hook, Hooks, RecordsAppended, RecordsNotAppended, SubscriptionEnded
 from tailrace.options import EngineOptions
 from tailrace.spi import (
+    AppendDeferred,
     Appended,
     AppendOutcome,
     Backend,
@@ -110,6 +111,7 @@ class Engine:
     def conclude(self, entry: Entry, outcome: AppendOutcome, started: float) -> None:
         """Report the outcome of an append that began at ``started``: raise it, or hint local readers."""
         records = len(entry.payloads)
+        assert not isinstance(outcome, AppendDeferred)
         if not isinstance(outcome, Appended):
             error = outcome.error
             if error.maybe_stored:

@@ -6,6 +6,7 @@ from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
 from tailrace.spi.findings import Examinable, Findings
 from tailrace.spi.judging import lost_birth, lost_place
 from tailrace.spi.pages import (
+    AppendDeferred,
     Appended,
     AppendOutcome,
     AppendRefused,
@@ -29,6 +30,7 @@ from tailrace.spi.sweeping import SweepTally
 
 __all__ = [
     "MAX_POSITION",
+    "AppendDeferred",
     "AppendOutcome",
     "AppendRefused",
     "AppendUnknown",

@@ -41,6 +41,8 @@ class Capabilities:
         gevent: How calls behave in a gevent-patched process; ``"untested"`` promises nothing.
         fork: Whether a child process may use what it inherited, on connections of its own; ``"untested"`` promises
             nothing.
+        local: Whether a read is never answered by somebody else: no network lies between. It then takes place in the
+            thread that wants the records, which is fastest, and which nothing could interrupt.
         max_payload: Bytes in one payload.
         notes: Anything else that a careful user would want to know, one sentence each.
     """
@@ -54,6 +56,7 @@ class Capabilities:
     enforces: frozenset[Literal["age", "records", "bytes"]] = frozenset()
     gevent: Literal["cooperative", "native-thread", "refused", "untested"] = "untested"
     fork: Literal["reopens", "refused", "untested"] = "untested"
+    local: bool = False
     max_payload: int = limits.MAX_PAYLOAD_BYTES
     notes: tuple[str, ...] = ()
 
@@ -106,8 +109,9 @@ class Backend(Protocol):
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         """Store entries of many topics, with at most one round trip per node.
 
-        Entries of one topic keep their order. One entry's fate never decides its neighbours'. A write
-        whose outcome is unknown is never sent again. Returns after the store's acknowledgement.
+        Entries of one topic keep their order. One entry's fate never decides its neighbours'. A write whose outcome is
+        unknown is never sent again. Returns after the store's acknowledgement. A store that locks topics answers
+        ``AppendDeferred`` where somebody else holds one and the entry is not to wait (``Entry.may_wait``).
 
         Args:
             timeout: Seconds after which an entry that was not yet sent is refused, and one that was is unknown.

@@ -14,10 +14,13 @@ class Entry(NamedTuple):
     Attributes:
         topic: A valid topic name; created if it does not exist.
         payloads: At least one; each within the store's limit.
+        may_wait: Whether the store may wait for somebody who holds the topic locked. If not, it answers
+            ``AppendDeferred`` and lets the other entries go on.
     """
 
     topic: str
     payloads: Sequence[bytes]
+    may_wait: bool = True
 
 
 class Appended(NamedTuple):
@@ -50,7 +53,16 @@ class AppendUnknown:
         self.error.maybe_stored = True
 
 
-AppendOutcome: TypeAlias = Appended | AppendRefused | AppendUnknown
+@dataclass(slots=True, frozen=True)
+class AppendDeferred:
+    """Certainly not stored: somebody else holds the topic locked just now, and the entry was not to wait for it.
+
+    Only for an entry that is not ``may_wait``, and then for all entries of its topic in that call, or they would lose
+    their order. They are sent again, with leave to wait, while other topics go on.
+    """
+
+
+AppendOutcome: TypeAlias = Appended | AppendRefused | AppendUnknown | AppendDeferred
 
 
 @dataclass(slots=True, frozen=True)

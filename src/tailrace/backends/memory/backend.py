@@ -46,6 +46,7 @@ _CAPABILITIES = Capabilities(
     enforces=frozenset({"records", "bytes"}),
     gevent="cooperative",
     fork="reopens",
+    local=True,
     notes=("Age is enforced by sweeps.",),
 )
 

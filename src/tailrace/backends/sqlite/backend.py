@@ -81,6 +81,7 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
             enforces=frozenset({"records", "bytes"}),
             gevent="native-thread",
             fork="reopens",
+            local=True,
             notes=(
                 "Age is enforced by sweeps; a count or size limit may be passed by a sixteenth between two cuts.",
                 "All processes must be on one host: a network file system does not carry the locks.",

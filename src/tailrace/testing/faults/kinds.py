@@ -91,5 +91,5 @@ class Stall:
 
 
 def _is_append(answer: object) -> TypeGuard[Sequence[object]]:
-    kinds = (spi.Appended, spi.AppendRefused, spi.AppendUnknown)
+    kinds = (spi.Appended, spi.AppendRefused, spi.AppendUnknown, spi.AppendDeferred)
     return isinstance(answer, Sequence) and bool(answer) and all(isinstance(outcome, kinds) for outcome in answer)
