@@ -39,6 +39,7 @@ ARROWS = {
     "backends.memory": _STORE,
     "backends.sqlite": _STORE,
     "backends.redis": _STORE,
+    "backends.mysql": _STORE,
     "backends.postgres": _STORE,
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,

@@ -22,8 +22,10 @@ _BUILT_IN = {
     "redis+sentinel": "tailrace.backends.redis:open_store",
     "rediss+sentinel": "tailrace.backends.redis:open_store",
     "unix": "tailrace.backends.redis:open_store",
+    "mysql": "tailrace.backends.mysql:open_store",
+    "mariadb": "tailrace.backends.mysql:open_store",
 }
-_EXTRAS = {scheme: "redis" for scheme, target in _BUILT_IN.items() if ".redis:" in target}
+_EXTRAS = {scheme: target.split(".")[2].partition(":")[0] for scheme, target in _BUILT_IN.items()}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 
