@@ -13,10 +13,12 @@ from tailrace.errors import (
     TopicSealedError,
 )
 from tailrace.opening import ConnectOptions
-from tailrace.options import EngineOptions, Retention, StoreOptions
+from tailrace.options import EngineOptions, StoreOptions
 from tailrace.protocols import DurableStreamProducer, DurableStreamSubscription, DurableStreamTopic
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd, TopicCursor
+from tailrace.retention import Retention
 from tailrace.subscription import Subscription
+from tailrace.sweeping import Sweeping
 from tailrace.topic import Producer, Topic
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "StreamClient",
     "StreamEnd",
     "Subscription",
+    "Sweeping",
     "Topic",
     "connect",
     # errors

@@ -18,9 +18,9 @@ def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
             another store's.
-        options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
-            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
-            ``hooks``.
+        options: See :class:`ConnectOptions`: ``retention``, ``topic_retention``, ``append_timeout``,
+            ``outage_budget``, ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``,
+            ``forget_after``, ``create``, ``hooks``.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.
@@ -55,7 +55,7 @@ class StreamClient(ClientFacade):
         Raises:
             InvalidArgumentError: This store has none of its own.
         """
-        return Operations(self._engine.backend)
+        return Operations(self._engine.backend, lambda: self._engine.closed)
 
     def close(self) -> None:
         """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""

@@ -1,11 +1,12 @@
 """What ``connect`` does in both colours: from a URL and options to a store and the engine's options."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
-from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
+from tailrace.options import EngineOptions, StoreOptions, parse_url
+from tailrace.retention import Retention
 from tailrace.spi import Backend, open_store
 
 
@@ -14,6 +15,7 @@ class ConnectOptions(TypedDict, total=False):
 
     Attributes:
         retention: How long records are kept; for ever by default.
+        topic_retention: Instead of ``retention`` for topics that match a pattern: ``{"run:*": Retention(...)}``.
         append_timeout: Seconds that one append may take (10).
         outage_budget: Seconds that subscriptions ride out a store that is away (30); 0 raises at once.
         buffer_records: Undelivered records held per subscription (2048).
@@ -26,6 +28,7 @@ class ConnectOptions(TypedDict, total=False):
     """
 
     retention: Retention | None
+    topic_retention: Mapping[str, Retention]
     append_timeout: float
     outage_budget: float
     buffer_records: int
@@ -37,7 +40,7 @@ class ConnectOptions(TypedDict, total=False):
     hooks: Iterable[Hook]
 
 
-_OF_STORE = {"retention", "append_timeout", "tombstone_for", "forget_after", "create"}
+_OF_STORE = {"retention", "topic_retention", "append_timeout", "tombstone_for", "forget_after", "create"}
 _OF_ENGINE = {"append_timeout", "outage_budget", "buffer_records", "buffer_bytes", "max_payload"}
 
 

@@ -1,14 +1,16 @@
 """Operations on a store, with the same checks that topics have: what ``client.maintenance`` returns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from typing_extensions import override
 
 from tailrace import arguments
 from tailrace.engine import foreign_errors
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
-from tailrace.options import Retention, positive_count
+from tailrace.options import positive_count, positive_seconds
+from tailrace.retention import Retention
 from tailrace.spi import Backend, Examinable, Findings, Maintenance, SweepBudget, SweepReport, TopicInfo
+from tailrace.sweeping import Sweeping
 
 
 class Operations(Maintenance):
@@ -19,15 +21,17 @@ class Operations(Maintenance):
 
     Args:
         backend: A store.
+        closed: Tells whether it was closed.
 
     Raises:
         InvalidArgumentError: It has no operations of its own.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, closed: Callable[[], bool]) -> None:
         if not isinstance(backend, Maintenance):
             raise InvalidArgumentError(f"{backend.capabilities.store} offers no maintenance through Tailrace")
         self._store: Maintenance = backend
+        self._closed = closed
 
     @override
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
@@ -64,6 +68,15 @@ class Operations(Maintenance):
         """Apply the configured retention to all topics, within a budget. The next sweep removes what is left."""
         with foreign_errors():
             return self._store.sweep(budget or SweepBudget())
+
+    def sweep_every(self, seconds: float, budget: SweepBudget | None = None) -> Sweeping:
+        """Sweep in a thread of its own: now, and again about every ``seconds``, until the result is closed.
+
+        A round that its budget ended is followed by the next one soon, so that a backlog is worked off at half speed.
+        Any number of processes may do so at once. Does not block.
+        """
+        positive_seconds("seconds", seconds)
+        return Sweeping(lambda: self.sweep(budget), seconds, self._closed)
 
     @override
     def migrate(self) -> None:

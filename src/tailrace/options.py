@@ -1,6 +1,5 @@
 """Options of each layer as frozen dataclasses, and store URLs. No I/O."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,39 +7,7 @@ from urllib.parse import parse_qsl, unquote
 
 from tailrace import limits
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How long records are kept. ``None`` means no bound; the newest record may go too.
-
-    Attributes:
-        max_age: Seconds since the record became readable. A sweep leaves ``append_timeout`` of grace
-            on top, because an append may take that long to become readable.
-        max_records: Records per topic.
-        max_bytes: Payload bytes per topic.
-    """
-
-    max_age: float | None = None
-    max_records: int | None = None
-    max_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("max_age", "max_records", "max_bytes"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            kinds = int | float if name == "max_age" else int
-            if isinstance(value, bool) or not isinstance(value, kinds):
-                wanted = "a number" if name == "max_age" else "a whole number"
-                raise InvalidTypeError(f"{name} must be {wanted} or None, not {type(value).__name__}")
-            if not 0 <= value < math.inf:
-                raise InvalidArgumentError(f"{name} must be a finite number of at least 0, not {value}")
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether nothing is ever removed."""
-        return self.max_age is None and self.max_records is None and self.max_bytes is None
+from tailrace.retention import Retention, for_topic, strictest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +16,16 @@ class StoreOptions:
 
     Attributes:
         retention: Applied by the store itself where it can, by ``sweep`` where it can not.
+        topic_retention: Instead of ``retention`` for topics that match a pattern (``*``, ``?``, ``[abc]``, as file
+            names are matched; case counts). The first one that matches holds.
         append_timeout: Seconds; bounds the store's part of an append.
         tombstone_for: Seconds that a deleted topic is remembered, for subscriptions made before it existed.
         forget_after: Seconds after which an emptied, idle topic loses its identity in a sweep; ``None`` keeps it.
         create: Whether a missing store may be created.
     """
 
-    retention: Retention = Retention()
+    retention: Retention = field(default_factory=Retention)
+    topic_retention: Mapping[str, Retention] = field(default_factory=dict)
     append_timeout: float = 10.0
     tombstone_for: float = 30 * 86400.0
     forget_after: float | None = None
@@ -64,12 +34,26 @@ class StoreOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.retention, Retention):
             raise InvalidTypeError(f"retention must be a tailrace.Retention, not {type(self.retention).__name__}")
+        if not isinstance(self.topic_retention, Mapping):
+            raise InvalidTypeError("topic_retention must map patterns to retentions, as {'run:*': Retention()} does")
+        for pattern, kept in self.topic_retention.items():
+            if not isinstance(pattern, str) or not isinstance(kept, Retention):
+                raise InvalidTypeError("topic_retention must map patterns, as text, to tailrace.Retention")
         if not isinstance(self.create, bool):
             raise InvalidTypeError(f"create must be True or False, not {type(self.create).__name__}")
         positive_seconds("append_timeout", self.append_timeout)
         positive_seconds("tombstone_for", self.tombstone_for)
         if self.forget_after is not None:
             positive_seconds("forget_after", self.forget_after)
+
+    def kept(self, topic: str) -> Retention:
+        """Return the bounds of one topic."""
+        return for_topic(topic, self.topic_retention, self.retention) if self.topic_retention else self.retention
+
+    @property
+    def strictest(self) -> Retention:
+        """The tightest of each bound, whatever the topic: who keeps to them needs no sweep."""
+        return strictest((self.retention, *self.topic_retention.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

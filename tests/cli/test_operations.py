@@ -76,6 +76,41 @@ def test_a_sweep_keeps_what_it_is_told_to(run: Command, db: str, streams: tailra
     assert described(run, db)["records"] == 3
 
 
+def test_a_sweep_keeps_to_the_topics_that_match(run: Command, db: str, streams: tailrace.StreamClient) -> None:
+    for name in ("run:1", "other"):
+        streams.topic(name).append_many([b"x"] * 5)
+    run("sweep", "--max-records", "2", "--topic", "run:*", "--store", db)
+    assert [described(run, db, name)["records"] for name in ("run:1", "other")] == [2, 5]
+
+
+def test_a_watching_sweep_goes_on_until_it_is_ended(db: str, streams: tailrace.StreamClient) -> None:
+    topic = streams.topic("t")
+    topic.append_many([b"x"] * 5)
+    command = [
+        sys.executable,
+        "-c",
+        "import tailrace.cli; tailrace.cli.main()",
+        "sweep",
+        "--max-records",
+        "2",
+        "--watch",
+        "--every",
+        "0.1",
+        "--json",
+    ]
+    with subprocess.Popen([*command, "--store", db], stdout=subprocess.PIPE) as sweeping:
+        assert sweeping.stdout is not None
+        assert json.loads(sweeping.stdout.readline())["records"] == 3
+        topic.append_many([b"x"] * 7)
+        assert json.loads(sweeping.stdout.readline())["records"] == 7
+        sweeping.terminate()
+        assert sweeping.wait(10) == Code.TERMINATED
+
+
+def test_how_often_is_only_for_a_watching_sweep(run: Command, db: str) -> None:
+    assert b"--watch" in run("sweep", "--max-records", "2", "--every", "1m", "--store", db, code=Code.USAGE).stderr
+
+
 @pytest.mark.parametrize("arguments", [(), ("--max-age", "soon"), ("--max-records", "-1"), ("--max-age", "1e999")])
 def test_a_sweep_must_be_told_what_to_keep(run: Command, db: str, arguments: tuple[str, ...]) -> None:
     run("append", "t", "x", "--store", db)

@@ -13,7 +13,7 @@ import tailrace
 from tailrace.backends.memory import MemoryStore
 from tailrace.cli.exits import Code
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Backend, ReadOutcome, ReadRequest
 
 

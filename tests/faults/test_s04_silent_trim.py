@@ -3,8 +3,8 @@
 import pytest
 
 from tailrace.errors import CursorUnavailableError
-from tailrace.options import Retention
 from tailrace.records import CLOSED
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Topic
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.peers import Peer

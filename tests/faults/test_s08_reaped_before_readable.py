@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 from tailrace import spi
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.testing.builtin import SqliteUnderTest
 from tailrace.testing.drivers import Client
 from tailrace.testing.faults import FaultyBackend, Pause

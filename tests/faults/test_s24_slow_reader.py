@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tailrace.options import Retention
 from tailrace.records import DurableStreamRecord
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Subscription
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.reading import PATIENCE, Background, read_until_lost, refused, take

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from tailrace import spi
-from tailrace.options import Retention
 from tailrace.records import CLOSED
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Topic
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.peers import Peer

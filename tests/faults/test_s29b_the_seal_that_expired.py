@@ -6,8 +6,8 @@ import pytest
 
 from tailrace import spi
 from tailrace.errors import TopicSealedError
-from tailrace.options import Retention
 from tailrace.records import CLOSED, TopicCursor
+from tailrace.retention import Retention
 from tailrace.testing.contract.cursors import NO_CURSORS
 from tailrace.testing.drivers import Topic
 from tailrace.testing.faults import Fail, FaultyBackend

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tailrace.options import EngineOptions, Retention, StoreOptions
+from tailrace.options import EngineOptions, StoreOptions
+from tailrace.retention import Retention
 
 Hints = Literal["exact", "late", "unsure", "lost"]
 

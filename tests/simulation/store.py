@@ -13,7 +13,8 @@ from tailrace.backends.memory import MemoryStore
 from tailrace.backends.memory import backend as memory_backend
 from tailrace.backends.memory import log as memory_log
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import (
     Appended,
     AppendOutcome,

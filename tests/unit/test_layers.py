@@ -15,8 +15,8 @@ SOURCE = Path(__file__).parents[2] / "src"
 ROOT = "tailrace"
 
 _WORDS = "errors limits records boundaries"
-_PURE = f"{_WORDS} options cursors protocols instrument"
-_STORE = f"{_WORDS} options instrument forks native spi"
+_PURE = f"{_WORDS} options retention cursors protocols instrument"
+_STORE = f"{_WORDS} options retention instrument forks native spi"
 _FACADE = f"{_PURE} arguments forks native spi engine"
 
 # A folder stands for everything in it. Its modules may import each other and what stands at the right.
@@ -27,32 +27,37 @@ ARROWS = {
     "forks": "",
     "native": "",
     "records": "errors",
-    "options": "errors limits",
+    "retention": "errors",
+    "options": "errors limits retention",
     "arguments": "errors limits",
     "protocols": "errors records",
     "cursors": _WORDS,
     "instrument": _WORDS,
-    "spi": f"{_WORDS} options instrument",
+    "spi": f"{_WORDS} options retention instrument",
     # Siblings: the engine knows no store, a store knows neither engine nor cursor, nor another store.
     "engine": f"{_PURE} forks native spi",
     "backends": "",
     "backends.memory": _STORE,
-    "backends.sqlite": _STORE,
-    "backends.redis": _STORE,
-    "backends.mysql": _STORE,
-    "backends.postgres": _STORE,
+    # What several stores stand on, and no store itself.
+    "backends.connections": "errors native",
+    "backends.sql": _STORE,
+    "backends.sqlite": f"{_STORE} backends.sql",
+    "backends.redis": f"{_STORE} backends.connections",
+    "backends.postgres": f"{_STORE} backends.connections backends.sql",
+    "backends.mysql": f"{_STORE} backends.connections backends.sql",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
     "topic": f"{_FACADE} subscription",
-    "opening": "errors options instrument spi",
-    "operations": _FACADE,
+    "opening": "errors options retention instrument spi",
+    "sweeping": "errors spi",
+    "operations": f"{_FACADE} sweeping",
     "client": f"{_FACADE} facade opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} facade opening",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
-    "testing": f"{_FACADE} operations topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} topic subscription client testing",
+    "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
+    "cli": f"{_FACADE} sweeping topic subscription client testing",
 }
 
 # Third-party and platform modules that belong to one folder each.

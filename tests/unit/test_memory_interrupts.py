@@ -8,8 +8,9 @@ import pytest
 
 from tailrace import StreamClient
 from tailrace.backends.memory import MemoryStore
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
 from tailrace.records import DurableStreamRecord
+from tailrace.retention import Retention
 
 
 class Interrupt(BaseException):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
-from tailrace.options import EngineOptions, Retention, StoreOptions
+from tailrace.options import EngineOptions, StoreOptions
+from tailrace.retention import Retention
 
 COUNTS = [f.name for f in dataclasses.fields(EngineOptions) if f.name.startswith(("buffer", "page", "batch", "max"))]
 SECONDS = [

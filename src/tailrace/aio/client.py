@@ -23,9 +23,9 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
             another store's.
-        options: See :class:`ConnectOptions`: ``retention``, ``append_timeout``, ``outage_budget``,
-            ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``, ``forget_after``, ``create``,
-            ``hooks``.
+        options: See :class:`ConnectOptions`: ``retention``, ``topic_retention``, ``append_timeout``,
+            ``outage_budget``, ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``,
+            ``forget_after``, ``create``, ``hooks``.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.

@@ -4,15 +4,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import platformdirs
+from typing_extensions import Unpack
 
 import tailrace
 from tailrace.errors import StoreUnusableError
-from tailrace.options import Retention
 
 
-def open_client(
-    url: str | None, *, writes: bool, retention: Retention | None = None, forget_after: float | None = None
-) -> tailrace.StreamClient:
+def open_client(url: str | None, *, writes: bool, **options: Unpack[tailrace.ConnectOptions]) -> tailrace.StreamClient:
     """Open the store of ``--store``, or the user's own one.
 
     Args:
@@ -20,13 +18,13 @@ def open_client(
         writes: Whether the command is meant to put something into the store. A store that was named is
             created only then: a mistyped URL must not leave an empty file behind. The default one always
             is, so that a reader may be started before the first writer.
+        options: Of ``tailrace.connect``.
 
     Raises:
         InvalidArgumentError, DurableStreamUnavailableError: As ``tailrace.connect``.
     """
-    return tailrace.connect(
-        url or default_url(), create=writes or not url, retention=retention, forget_after=forget_after
-    )
+    options["create"] = writes or not url
+    return tailrace.connect(url or default_url(), **options)
 
 
 def default_url() -> str:

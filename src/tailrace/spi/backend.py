@@ -11,7 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from tailrace import limits
 from tailrace.boundaries import Unborn
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi.pages import (
     AppendOutcome,
     Bounds,

@@ -153,6 +153,7 @@ class _Client(Client):
         return self._inner.stats()
 
     def close(self) -> None:
+        self._closed = True
         self._loop.run(self._inner.close())
 
     @property
@@ -160,9 +161,9 @@ class _Client(Client):
         return self._inner.capabilities
 
     @property
-    def maintenance(self) -> spi.Maintenance:
+    def maintenance(self) -> Operations:
         # The awaited client has none: operations are for scripts.
-        return Operations(self._backend)
+        return Operations(self._backend, lambda: self._closed)
 
 
 class AsyncDriver(Driver):

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from tailrace import spi
+from tailrace.operations import Operations
 from tailrace.options import EngineOptions
 from tailrace.protocols import DurableStreamProducer
 from tailrace.records import Closed, DurableStreamRecord, StreamEnd, TopicCursor
@@ -56,7 +57,7 @@ class Client(Protocol):
     @property
     def capabilities(self) -> spi.Capabilities: ...
     @property
-    def maintenance(self) -> spi.Maintenance: ...
+    def maintenance(self) -> Operations: ...
 
 
 class Driver(Protocol):

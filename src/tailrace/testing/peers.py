@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from tailrace import spi
 from tailrace.errors import DurableStreamError
-from tailrace.options import EngineOptions, Retention
+from tailrace.options import EngineOptions
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Client, SyncDriver
 
 STORE_VARIABLE = "TAILRACE_PEER_STORE"

@@ -8,7 +8,8 @@ import secrets
 from collections.abc import Sequence
 
 from tailrace import spi
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.testing.outcome import not_run
 from tailrace.testing.peers import OtherProcess, Peer, SameProcess
 

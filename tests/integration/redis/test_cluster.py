@@ -15,7 +15,8 @@ from tailrace import StreamClient, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.backends.redis.keys import Keys, TopicKeys
 from tailrace.errors import StoreUnusableError
-from tailrace.options import EngineOptions, Retention, StoreOptions, parse_url
+from tailrace.options import EngineOptions, StoreOptions, parse_url
+from tailrace.retention import Retention
 from tailrace.testing.faults.resp_proxy import RespProxy
 from tailrace.testing.servers.redis import RedisCluster, RedisServer, flavour
 from tailrace.testing.servers.redis.resharding import begin_move, end_move, move, move_keys

@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from tailrace import DurableStreamUnavailableError
-from tailrace.backends.redis import connections
-from tailrace.backends.redis.connections import MOST, Connections, Slot
+from tailrace.backends import connections
+from tailrace.backends.connections import MOST, Connections, Slot
 from tailrace.backends.redis.location import from_client
 from tailrace.backends.redis.wire import Wire, dial
 

@@ -7,7 +7,7 @@ from tests.integration.redis.steps import append, bounds, numbered, payloads, re
 from tailrace import spi
 from tailrace.backends.redis import RedisStore
 from tailrace.backends.redis.keys import TopicKeys
-from tailrace.options import Retention
+from tailrace.retention import Retention
 
 
 def ids(raw: "redis.Redis", keys: TopicKeys) -> list[bytes]:

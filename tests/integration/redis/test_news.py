@@ -11,8 +11,8 @@ from tailrace import CLOSED, CursorUnavailableError, StreamClient, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.backends.redis.keys import TopicKeys
 from tailrace.backends.redis.news import KEPT
-from tailrace.options import Retention
 from tailrace.records import DurableStreamRecord
+from tailrace.retention import Retention
 
 Reads = Callable[[], int]
 

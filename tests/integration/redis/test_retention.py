@@ -11,7 +11,7 @@ from tests.integration.redis.steps import append, bounds, numbered, payloads, re
 from tailrace import spi
 from tailrace.backends.redis.keys import TopicKeys
 from tailrace.backends.redis.maintenance import Operations
-from tailrace.options import Retention
+from tailrace.retention import Retention
 
 
 def kept(store: spi.Backend, topic: str = "t") -> list[bytes]:

@@ -11,7 +11,7 @@ from tests.integration.redis.steps import append, bounds, numbered, payloads, re
 
 from tailrace import StoreUnusableError, spi
 from tailrace.backends.redis import RedisStore
-from tailrace.options import Retention
+from tailrace.retention import Retention
 
 READER = ["+hmget", "+xrange", "+xlen", "+time", "+subscribe", "+unsubscribe", "+ping"]
 APPENDER = [

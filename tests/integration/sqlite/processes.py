@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.backends.sqlite.location import Location
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import Appended, Entry, Page, ReadRequest, SweepBudget
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.sqlite.steps import OpenStore, beginning, look, other_program, payloads, put
 
 from tailrace.backends.sqlite import SqliteStore, reading
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Bounds, Page, PositionLost, Seal, SweepBudget, Unborn
 
 

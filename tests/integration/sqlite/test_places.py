@@ -8,7 +8,7 @@ from tests.integration.sqlite.steps import OpenStore, beginning, look, other_pro
 
 from tailrace.backends.sqlite import SqliteStore
 from tailrace.errors import TopicSealedError
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Appended, AppendRefused, Boundary, Bounds, Entry, Page, PositionLost, Seal, SweepBudget, Unborn
 
 

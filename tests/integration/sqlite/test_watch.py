@@ -11,7 +11,7 @@ from tests.integration.sqlite.steps import OpenStore, other_program, put
 from tailrace.backends.sqlite import SqliteStore, watch
 from tailrace.backends.sqlite.bell import AT_ONCE, SLOTS
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Changes, Entry
 
 NOTHING = Changes()

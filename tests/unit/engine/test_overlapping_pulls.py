@@ -5,8 +5,9 @@ import pytest
 from tailrace import CursorUnavailableError
 from tailrace.backends.memory import MemoryStore
 from tailrace.engine import Engine, Reader
-from tailrace.options import EngineOptions, Retention
+from tailrace.options import EngineOptions
 from tailrace.records import CLOSED, DurableStreamRecord
+from tailrace.retention import Retention
 from tailrace.spi import Page
 
 

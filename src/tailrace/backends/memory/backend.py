@@ -15,7 +15,8 @@ from tailrace.backends.memory.log import TopicLog, new_tag
 from tailrace.backends.memory.watch import MemoryWatch
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, TopicSealedError
 from tailrace.forks import renew_in_child
-from tailrace.options import Retention, StoreOptions, StoreURL
+from tailrace.options import StoreOptions, StoreURL
+from tailrace.retention import Retention
 from tailrace.spi import (
     Appended,
     AppendOutcome,
@@ -80,8 +81,6 @@ class MemoryStore(Backend):
 
     def __init__(self, options: StoreOptions | None = None, *, beside: "MemoryStore | None" = None) -> None:
         self._options = options or StoreOptions()
-        retention = self._options.retention
-        self._at_once = Retention(max_records=retention.max_records, max_bytes=retention.max_bytes)
         self._state: MemoryState = MemoryState() if beside is None else beside._state
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._own_watches: weakref.WeakSet[MemoryWatch] = weakref.WeakSet()
@@ -108,8 +107,10 @@ class MemoryStore(Backend):
         if log.seal is not None:
             return AppendRefused(TopicSealedError("the topic is sealed: nothing can be appended to it any more"))
         end = log.extend(entry.payloads, tag, now)
-        if not self._at_once.unbounded:
-            log.trim(self._at_once, 0.0)
+        keep = self._options.kept(entry.topic)
+        if keep.max_records is not None or keep.max_bytes is not None:
+            # Age is left to sweeps: nothing is older than the epoch.
+            log.trim(keep, 0.0)
         return Appended(end)
 
     def bounds(self, topic: str) -> Bounds | Unborn:
@@ -191,7 +192,6 @@ class MemoryStore(Backend):
 
     def sweep(self, budget: SweepBudget) -> SweepReport:
         deadline = time.monotonic() + budget.max_seconds
-        retention = self._options.retention
         topics = records = size = forgotten = 0
         with self._state.lock:
             self._check_open()
@@ -202,7 +202,8 @@ class MemoryStore(Backend):
                     return SweepReport(topics, records, size, forgotten, done=False)
                 log = self._state.logs[name]
                 before = log.size
-                records += log.trim(retention, self._cut(retention))
+                keep = self._options.kept(name)
+                records += log.trim(keep, self._cut(keep))
                 size += before - log.size
                 topics += 1
                 self._state.swept = name

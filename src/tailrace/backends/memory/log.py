@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import Boundary, Bounds, Page, ReadRequest, Seal, StoredRecord
 
 _random = random.SystemRandom()

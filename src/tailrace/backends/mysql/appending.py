@@ -1,14 +1,15 @@
 """Appending: what one call of ``append`` does, and what its transactions mean for each entry."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tailrace.backends.mysql.errors import LOCK_WAIT, code_of
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
-from tailrace.backends.mysql.writing import Ask, Growth
+from tailrace.backends.mysql.writing import Ask, Growth, Outcomes
+from tailrace.backends.sql.batches import Batch, by_topic, in_order
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.spi import AppendDeferred, AppendOutcome, AppendRefused, AppendUnknown, Entry
 
 
@@ -16,61 +17,52 @@ class Appending:
     """Thread-safe.
 
     Args:
+        kept: Returns the bounds of a topic.
         literal: Bytes that a payload may take in a statement.
     """
 
-    def __init__(self, transactions: Transactions, statements: Statements, keep: Retention, literal: int) -> None:
+    def __init__(
+        self, transactions: Transactions, statements: Statements, kept: Callable[[str], Retention], literal: int
+    ) -> None:
         self._transactions = transactions
         self._statements = statements
-        self._keep = keep
+        self._kept = kept
         self._literal = literal
 
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         """Store entries; return one outcome for each.
 
-        Topics that somebody else has locked are left out at first, whoever may wait: together they would wait for one
-        another.
+        Of several topics those that somebody else has locked are left out at first, whoever may wait: the others would
+        wait with them.
         """
         deadline = time.monotonic() + timeout
-        if _topics(entries) == 1 and entries[0].may_wait:
-            return self._store(entries, deadline, wait=True)
-        outcomes = list(self._store(entries, deadline, wait=False))
-        for topic in dict.fromkeys(entry.topic for entry in entries):
-            left = [
-                index
-                for index, entry in enumerate(entries)
-                if entry.topic == topic and entry.may_wait and isinstance(outcomes[index], AppendDeferred)
-            ]
-            if left:
-                late = self._store([entries[index] for index in left], deadline, wait=True)
-                for index, outcome in zip(left, late, strict=True):
-                    outcomes[index] = outcome
-        return outcomes
+        batches = by_topic(entries)
+        if len(batches) == 1:
+            return in_order(self._store(batches, deadline, wait=batches[0].may_wait))
+        outcomes: Outcomes = []
+        for batch, its in self._store(batches, deadline, wait=False):
+            if batch.may_wait and isinstance(its[0], AppendDeferred):
+                outcomes += self._store([batch], deadline, wait=True)
+            else:
+                outcomes.append((batch, its))
+        return in_order(outcomes)
 
-    def _store(self, entries: Sequence[Entry], deadline: float, *, wait: bool) -> Sequence[AppendOutcome]:
-        create = True
-        while True:
-            # Anew for each attempt, tags included: what an earlier one has noted is void.
+    def _store(self, batches: Sequence[Batch], deadline: float, *, wait: bool) -> Outcomes:
+        try:
             try:
-                return self._transactions.run(self._growing(entries, wait=wait, create=create), deadline, wait=wait)
+                return self._attempt(batches, deadline, wait=wait, create=True)
             except DurableStreamUnavailableError as exc:
-                if not wait and create and not exc.maybe_stored and _kept_locked(exc):
-                    # Somebody else is creating one of the topics. The others need not wait for that.
-                    create = False
-                    continue
-                return [AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)] * len(entries)
+                if wait or exc.maybe_stored or exc.__cause__ is None or code_of(exc.__cause__) != LOCK_WAIT:
+                    raise
+            # Somebody else is creating one of the topics, and has not committed it. The others need not wait for that.
+            return self._attempt(batches, deadline, wait=wait, create=False)
+        except DurableStreamUnavailableError as exc:
+            failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)
+            return [(batch, batch.all(failed)) for batch in batches]
 
-    def _growing(self, entries: Sequence[Entry], *, wait: bool, create: bool):  # type: ignore[no-untyped-def]  # noqa: ANN202
-        def work(ask: Ask) -> tuple[Sequence[bytes], Sequence[AppendOutcome]]:
-            growth = Growth(self._statements, entries, self._keep, self._literal)
-            return growth.prepare(ask, wait=wait, create=create), growth.outcomes
+    def _attempt(self, batches: Sequence[Batch], deadline: float, *, wait: bool, create: bool) -> Outcomes:
+        def work(ask: Ask) -> tuple[Sequence[bytes], Outcomes]:
+            growth = Growth(self._statements, self._kept, self._literal)
+            return growth.prepare(ask, batches, wait=wait, create=create)
 
-        return work
-
-
-def _topics(entries: Sequence[Entry]) -> int:
-    return len({entry.topic for entry in entries})
-
-
-def _kept_locked(exc: DurableStreamUnavailableError) -> bool:
-    return exc.__cause__ is not None and code_of(exc.__cause__) == LOCK_WAIT
+        return self._transactions.run(work, deadline, wait=wait)

@@ -1,7 +1,7 @@
 """The MySQL and MariaDB store: what the engine calls.
 
 Reading: ``reading.py``. Changing: ``appending.py``, ``writing.py``, ``transactions.py``. Being told: ``watch.py``.
-Connections: ``connections.py``, ``dialing.py``, ``line.py``. Operations: ``maintenance.py``, ``sweep.py``,
+Connections: ``calls.py``, ``dialing.py``, ``line.py``. Operations: ``maintenance.py``, ``sweep.py``,
 ``schema.py``. How the server is set: ``examination.py``.
 """
 
@@ -13,16 +13,17 @@ from typing_extensions import override
 from tailrace import limits
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
-from tailrace.backends.mysql.connections import Connections
+from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.line import OVERHEAD, Line
 from tailrace.backends.mysql.location import Location, locate
 from tailrace.backends.mysql.maintenance import MysqlMaintenance
 from tailrace.backends.mysql.reading import Reading
-from tailrace.backends.mysql.sweep import Sweeper
+from tailrace.backends.mysql.sweep import MysqlGround
 from tailrace.backends.mysql.tables import for_tables
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.watch import MysqlWatch
 from tailrace.backends.mysql.writing import Ask
+from tailrace.backends.sql.sweep import Sweeper
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
 from tailrace.options import StoreOptions, StoreURL
@@ -63,23 +64,23 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
         options = self._options = options or StoreOptions()
         self._location = location
         self._prefix = location.prefix
-        connections = self._connections = Connections(location, options.append_timeout)
+        calls = self._calls = Calls(location)
         statements = self._statements = for_tables(location.prefix)
-        transactions = self._transactions = Transactions(connections)
-        self._reading = Reading(connections, statements, options.tombstone_for)
-        self._sweeper = Sweeper(connections, transactions, statements, options)
+        transactions = self._transactions = Transactions(calls)
+        self._reading = Reading(calls, statements, options.tombstone_for)
+        self._ground = MysqlGround(calls, transactions, statements, options.append_timeout)
+        self._sweeper = Sweeper(self._ground, options)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[MysqlWatch] = weakref.WeakSet()
-        self._inherited: list[object] = []
         self._closed = False
         try:
             self._product, self._durability, packet = self._greet()
-            schema.check(connections, location.prefix, self._deadline(), create=options.create)
+            schema.check(calls, location.prefix, self._deadline(), create=options.create)
         except BaseException:
             self.close()
             raise
         self._max_payload = max(1, min(limits.MAX_PAYLOAD_BYTES, packet - MARGIN))
-        self._appending = Appending(transactions, statements, options.retention, packet - OVERHEAD - 512)
+        self._appending = Appending(transactions, statements, options.kept, (packet - OVERHEAD) // 2)
         renew_in_child(self)
 
     def __repr__(self) -> str:
@@ -129,7 +130,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
 
     @override
     def watch(self) -> Watch:
-        self._connections.check_open()
+        self._check_open()
         watch = MysqlWatch(self._location, self._statements, self._options.append_timeout)
         self._watches.add(watch)
         return watch
@@ -137,20 +138,25 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
     @override
     def examine(self) -> Findings:
         deadline = self._deadline()
-        return self._connections.ask_again(lambda line: examination.examine(line, self._location, deadline), deadline)
+        return self._calls.again(lambda line: examination.examine(line, self._location, deadline), deadline)
 
     @override
     def close(self) -> None:
         self._closed = True
         for watch in tuple(self._watches):
             watch.close()
-        self._connections.close()
+        self._calls.close()
 
     def after_fork(self) -> None:
         """Leave what is the parent's alone."""
-        self._inherited += [watch.disown() for watch in tuple(self._watches)]
+        for watch in tuple(self._watches):
+            watch.disown()
         self._watches.clear()
-        self._connections.forget()
+        self._calls.forget()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
 
     def _greet(self) -> tuple[str, str, int]:
         deadline = self._deadline()
@@ -165,7 +171,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
                 line.packet,
             )
 
-        return self._connections.ask_again(work, deadline)
+        return self._calls.again(work, deadline)
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:

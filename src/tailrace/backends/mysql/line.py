@@ -5,12 +5,18 @@ such a call. A connection whose call was cut is never used again, because the an
 """
 
 import contextlib
+import ctypes
 import os
+import select
 import socket
 import time
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from typing_extensions import override
+
+from tailrace import native
+from tailrace.backends.connections import Wire
 from tailrace.backends.mysql.errors import answered
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
@@ -41,8 +47,13 @@ class CutShort(Exception):  # noqa: N818 - no error of ours: it says how far a c
         self.error = error
         self.server_said = answered(error)
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether the server was silent for too long; another connection would not change that."""
+        return isinstance(self.error, TimeoutError) or "timed out" in str(self.error)
 
-class Line:
+
+class Line(Wire):
     """One connection. Used by one thread at a time, but for ``hang_up``.
 
     Args:
@@ -61,7 +72,7 @@ class Line:
         self._connection = connection
         self._cursor = connection.cursor()
         self._cuttable = cuttable
-        self._errors = (*errors, OSError)
+        self._errors: tuple[type[Exception], ...] = (*errors, OSError)
         self.clean = True
         self.packet = 2**20
         self.version = ""
@@ -114,8 +125,17 @@ class Line:
         if self._cuttable:
             self._connection._read_timeout = self._connection._write_timeout = left
 
+    @override
+    def stale(self) -> bool:
+        try:
+            poll = native.poll()
+            poll.register(self._fileno(), select.POLLIN)
+            return bool(poll.poll(0))
+        except (OSError, ValueError):
+            return True
+
+    @override
     def close(self) -> None:
-        """Let go of it. Never raises, and waits for nobody."""
         with contextlib.suppress(Exception):
             if self._cuttable:
                 # Its own way to close says goodbye first, for which a server that hangs would have to listen.
@@ -123,13 +143,24 @@ class Line:
             else:
                 self._connection.close()
 
+    @override
     def hang_up(self) -> None:
-        """End whatever waits on it. From any thread; whoever uses it closes it."""
         with contextlib.suppress(Exception):
-            fd = self._connection._sock.fileno() if self._cuttable else self._connection.fileno()
             # Another socket on the same connection: shutting it down is felt by all of them.
-            with socket.socket(fileno=os.dup(fd)) as other:
+            with contextlib.closing(native.socket(os.dup(self._fileno()))) as other:
                 other.shutdown(socket.SHUT_RDWR)
+
+    @override
+    def disown(self) -> None:
+        if self._cuttable:
+            self.close()
+        else:
+            # Never collected: the driver would say goodbye in the parent's name.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+
+    def _fileno(self) -> int:
+        # What a driver that is closed has instead of a socket raises something.
+        return int(self._connection._sock.fileno() if self._cuttable else self._connection.fileno())
 
 
 def packets(statements: Sequence[bytes], room: int) -> Sequence[Sequence[bytes]]:

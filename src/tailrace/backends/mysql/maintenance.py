@@ -6,13 +6,16 @@ import time
 from collections.abc import Sequence
 
 from tailrace.backends.mysql import literals, schema, writing
-from tailrace.backends.mysql.connections import Connections
-from tailrace.backends.mysql.rows import TopicRow, seal_of
-from tailrace.backends.mysql.sweep import Sweeper, oldest_kept, reclaim
+from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.sweep import MysqlGround
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask
-from tailrace.options import Retention, StoreOptions
+from tailrace.backends.sql.cuts import NO_LIMIT, Cut
+from tailrace.backends.sql.rows import past, seal_of
+from tailrace.backends.sql.sweep import Sweeper, oldest_kept
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 
 CHUNK = 500
@@ -21,31 +24,26 @@ CHUNK = 500
 MIGRATING = 3600.0
 """Seconds that a migration may take."""
 
-_NO_LIMIT = 2**62
-
 
 class MysqlMaintenance:
     """The ``Maintenance`` half of the store."""
 
     _options: StoreOptions
-    _connections: Connections
+    _calls: Calls
     _transactions: Transactions
     _statements: Statements
+    _ground: MysqlGround
     _sweeper: Sweeper
     _prefix: str
 
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order of their names."""
-        start, end = prefix.encode(), _past(prefix.encode())
+        start, end = prefix.encode(), past(prefix.encode())
         below = b"" if end is None else b" AND name < " + literals.text(end)
-        statement = self._statements.topics % (
-            literals.text(after.encode()),
-            literals.text(start),
-            below,
-            max(0, min(limit, _NO_LIMIT)),
-        )
+        first = literals.text(after.encode()), literals.text(start)
+        statement = self._statements.topics % (*first, below, max(0, min(limit, NO_LIMIT)))
         deadline = self._deadline()
-        rows = self._connections.ask_again(lambda line: line.ask([statement], deadline)[-1], deadline)
+        rows = self._calls.again(lambda line: line.ask([statement], deadline)[-1], deadline)
         return [
             TopicInfo(name.decode(), records, size, at / 1e6 if last else None, seal_of(sealed, error))
             for name, records, size, at, last, sealed, error in rows
@@ -53,19 +51,18 @@ class MysqlMaintenance:
 
     def trim(self, topic: str, retention: Retention) -> int:
         """Apply ``retention`` to one topic, now and in full."""
+        oldest = oldest_kept(retention, self._options, self._ground.stamp)
         incarnation: int | None = None
         removed, more = 0, True
 
-        def chunk(ask: Ask) -> tuple[Sequence[bytes], writing.Cut]:
+        def chunk(ask: Ask) -> writing.Cutting:
             nonlocal incarnation
-            row = self._find(ask, topic)
+            row = writing.find(ask, self._statements, topic)
             # Another life that began between two chunks is none of this trim's business.
             if row is None or incarnation not in (None, row.incarnation):
-                return (), writing.Cut([])
+                return writing.Cutting((), Cut())
             incarnation = row.incarnation
-            oldest = oldest_kept(ask, self._statements, retention, self._options.append_timeout)
-            cut = writing.cut(ask, self._statements, row, retention, oldest, CHUNK)
-            return cut.statements, cut
+            return writing.cut(ask, self._statements, row, retention, oldest, CHUNK)
 
         while more:
             cut = self._transactions.run(chunk, self._deadline())
@@ -79,13 +76,13 @@ class MysqlMaintenance:
         """
 
         def bury(ask: Ask) -> tuple[Sequence[bytes], int | None]:
-            row = self._find(ask, topic)
-            return ((), None) if row is None else (writing.bury(self._statements, row), row.id)
+            row = writing.find(ask, self._statements, topic)
+            return ((), None) if row is None else (writing.bury(self._statements, row, topic), row.id)
 
         topic_id = self._transactions.run(bury, self._deadline())
         if topic_id is None:
             return False
-        while reclaim(self._transactions, self._statements, topic_id, CHUNK, self._deadline()) == CHUNK:
+        while self._ground.reclaim(topic_id, CHUNK) == CHUNK:
             pass
         return True
 
@@ -95,17 +92,7 @@ class MysqlMaintenance:
 
     def migrate(self) -> None:
         """Bring the tables up to this release."""
-        schema.migrate(self._connections, self._prefix, time.monotonic() + MIGRATING)
-
-    def _find(self, ask: Ask, topic: str) -> TopicRow | None:
-        rows = ask([self._statements.lock % literals.text(topic.encode())])[-1]
-        return TopicRow._make(rows[0]) if rows else None
+        schema.migrate(self._calls, self._prefix, time.monotonic() + MIGRATING)
 
     def _deadline(self) -> float:
         return time.monotonic() + self._options.append_timeout
-
-
-def _past(prefix: bytes) -> bytes | None:
-    """Return the first name after all that begin with ``prefix``; ``None`` when there is no such bound."""
-    # 0xff is in no UTF-8 text, so adding one to the last byte never has to carry.
-    return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None

@@ -1,53 +1,50 @@
 """Reading: many requests in one statement, each of them judged and answered from that statement's one snapshot."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from tailrace.backends.mysql import literals
-from tailrace.backends.mysql.connections import Connections
-from tailrace.backends.mysql.line import Line
-from tailrace.backends.mysql.rows import Head, head_of
+from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.heads import Head, head_of
+from tailrace.backends.mysql.line import Line, Rows
 from tailrace.backends.mysql.tables import Statements
+from tailrace.backends.sql import places
+from tailrace.backends.sql.cuts import NO_LIMIT
 from tailrace.errors import StoreUnusableError
 from tailrace.spi import (
     Boundary,
     Bounds,
     Page,
-    PositionLost,
     ReadFailed,
     ReadOutcome,
     ReadRequest,
     StoredRecord,
     Unborn,
-    lost_birth,
-    lost_place,
 )
 
 AT_ONCE = 50
 """Requests in one statement: each is two more branches of it."""
 
-_MOST = 2**62
-_HOLE = "records of this topic are missing in the middle: somebody else has removed them; restore a backup"
+_DAMAGED = "rows of this topic are damaged or missing: somebody else has changed them; restore a backup"
 
 
 class Reading:
-    """Thread-safe.
+    """Thread-safe."""
 
-    Args:
-        patience: Seconds that a call may take.
-    """
-
-    def __init__(self, connections: Connections, statements: Statements, tombstone_for: float) -> None:
-        self._connections = connections
+    def __init__(self, calls: Calls, statements: Statements, tombstone_for: float) -> None:
+        self._calls = calls
         self._statements = statements
         self._tombstone_for = tombstone_for
 
     def bounds(self, topic: str, deadline: float) -> Bounds | Unborn:
         """Return where a topic stands."""
         statement = self._head(0, topic, 0)
-        rows = self._connections.ask_again(lambda line: line.ask([statement], deadline)[-1], deadline)
-        head = head_of(_bytes(rows[0][3]))
-        return Unborn(head.now, head.grave) if head.bounds is None else head.bounds
+        rows = self._calls.again(lambda line: line.ask([statement], deadline)[-1], deadline)
+        head = head_of(rows[0][3])
+        if head.row is None:
+            return Unborn(head.now, head.grave)
+        if not head.row.sound:
+            raise StoreUnusableError(_DAMAGED)
+        return head.row.bounds
 
     def read(self, requests: Sequence[ReadRequest], deadline: float) -> Sequence[ReadOutcome]:
         """Return one outcome for each request."""
@@ -58,7 +55,7 @@ class Reading:
                 outcomes += self._read(line, requests[start : start + AT_ONCE], deadline)
             return outcomes
 
-        return self._connections.ask_again(work, deadline)
+        return self._calls.again(work, deadline)
 
     def _read(self, line: Line, requests: Sequence[ReadRequest], deadline: float) -> list[ReadOutcome]:
         branches: list[bytes] = []
@@ -69,7 +66,7 @@ class Reading:
         for request, head, found in zip(requests, heads, records, strict=True):
             outcome = self._outcome(request, head, found)
             if isinstance(outcome, Page) and outcome.more and outcome.records:
-                outcome = self._filled(line, request, head, outcome, deadline)
+                outcome = self._filled(line, request, outcome, deadline)
             outcomes.append(outcome)
         return outcomes
 
@@ -83,30 +80,26 @@ class Reading:
         branches = [self._head(number, topic, position)]
         if wanted > 0:
             life = b"" if isinstance(after, Unborn) else b" AND t.incarnation = %d" % after.incarnation
-            wanted, room = min(wanted, _MOST - position), min(max(room, 0), _MOST)
+            # No sum of it may leave the range of the server's numbers.
+            wanted, room = min(wanted, NO_LIMIT - min(position, NO_LIMIT) + 1), min(max(room, 0), NO_LIMIT)
             name = literals.text(topic.encode())
             branches.append(self._statements.after % (number, name, life, position, position, wanted, room, wanted))
         return branches
 
     def _outcome(self, request: ReadRequest, head: Head, found: Sequence[StoredRecord]) -> ReadOutcome:
-        after, bounds = request.after, head.bounds
-        if isinstance(after, Unborn):
-            lost = lost_birth(after, head.grave, head.now, self._tombstone_for)
-            if lost is not None or bounds is None:
-                return lost or Page((), after)
-            after = Boundary(bounds.tail.incarnation, 0, 0)
-        if bounds is None:
-            return PositionLost("the topic was deleted")
-        lost = lost_place(after, bounds, lambda _: head.tag_at)
-        if lost is not None:
-            return lost
-        wanted = request.max_records > 0 and after.position < bounds.tail.position
-        if wanted and (not found or found[0][0] != after.position + 1 or found[-1][0] != after.position + len(found)):
-            return ReadFailed(StoreUnusableError(_HOLE))
-        end = Boundary(after.incarnation, *found[-1][:2]) if found else after
-        return Page(found, end, more=end.position < bounds.tail.position, seal=bounds.seal)
+        row = head.row
+        if row is not None and not row.sound:
+            return ReadFailed(StoreUnusableError(_DAMAGED))
+        place = places.resolve(request, row, head.grave, head.now, self._tombstone_for, lambda _: head.tag_at)
+        if not isinstance(place, Boundary):
+            return place
+        assert row is not None
+        due = request.max_records > 0 and place.position < row.last_position
+        if not places.dense(found, place.position, max(len(found), 1) if due else 0):
+            return ReadFailed(StoreUnusableError(_DAMAGED))
+        return places.page(row, place, found)
 
-    def _filled(self, line: Line, request: ReadRequest, head: Head, page: Page, deadline: float) -> Page:
+    def _filled(self, line: Line, request: ReadRequest, page: Page, deadline: float) -> Page:
         """Return the page with more records, if it was cut short for one that is large, which may be anywhere else."""
         wanted = request.max_records - len(page.records)
         room = request.max_bytes - sum(len(record[2]) for record in page.records)
@@ -124,19 +117,16 @@ class Reading:
         if not fitting:
             return page
         # Another look, at another moment: judged like the request of somebody who stands where the page ends.
-        more = ReadRequest(request.topic, end, fitting, _MOST)
-        head_and_more = [
-            self._head(0, more.topic, end.position),
+        branches = (
+            self._head(0, request.topic, end.position),
             self._statements.upto % (0, name, end.incarnation, end.position, fitting),
-        ]
-        heads, records = _sorted_out(line.ask([b" UNION ALL ".join(head_and_more)], deadline)[-1], 1)
-        outcome = self._outcome(more, heads[0], records[0])
-        if not isinstance(outcome, Page):
-            return page
-        return outcome._replace(records=[*page.records, *outcome.records])
+        )
+        heads, records = _sorted_out(line.ask([b" UNION ALL ".join(branches)], deadline)[-1], 1)
+        more = self._outcome(ReadRequest(request.topic, end, fitting, NO_LIMIT), heads[0], records[0])
+        return more._replace(records=[*page.records, *more.records]) if isinstance(more, Page) else page
 
 
-def _sorted_out(rows: Sequence[Any], requests: int) -> tuple[list[Head], list[list[StoredRecord]]]:
+def _sorted_out(rows: Rows, requests: int) -> tuple[list[Head], list[list[StoredRecord]]]:
     """Return the head and the records of each request."""
     heads: dict[int, Head] = {}
     records: list[list[StoredRecord]] = [[] for _ in range(requests)]
@@ -144,10 +134,5 @@ def _sorted_out(rows: Sequence[Any], requests: int) -> tuple[list[Head], list[li
         if position:
             records[number].append(StoredRecord(position, tag, payload))
         else:
-            heads[number] = head_of(_bytes(payload))
+            heads[number] = head_of(payload)
     return [heads[number] for number in range(requests)], records
-
-
-def _bytes(text: bytes | str) -> bytes:
-    # Text when it stands alone, bytes when it shares its column with payloads.
-    return text.encode() if isinstance(text, str) else text

@@ -4,29 +4,28 @@ DDL commits by itself, so a migration can end halfway: each is such that it can 
 of it was run. Whoever migrates holds a lock of the server that is named after the tables.
 """
 
-import functools
 import hashlib
 import re
-from importlib import resources
+from collections.abc import Sequence
 
 from tailrace.backends.mysql import literals
-from tailrace.backends.mysql.connections import Connections
+from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.errors import NO_TABLE, code_of
 from tailrace.backends.mysql.line import CutShort, Line
 from tailrace.backends.mysql.tables import filled
+from tailrace.backends.sql.migrations import Migration, found_in
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
-_MAKE_VERSION = b"CREATE TABLE IF NOT EXISTS {version} (only_one TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE = InnoDB"
+_MAKE_VERSION = b"""CREATE TABLE IF NOT EXISTS {version} (
+    only_one TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL
+) ENGINE = InnoDB"""
 _NOTE = b"REPLACE INTO {version} (only_one, version) VALUES (1, %d)"
 _COMMENT = re.compile(rb"--[^\n]*")
 
 
-@functools.cache
-def migrations() -> tuple[tuple[int, bytes], ...]:
-    """Return (version, script) of every migration, in order."""
-    folder = resources.files("tailrace.backends.mysql").joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((int(name[:4]), folder.joinpath(name).read_bytes()) for name in names)
+def migrations() -> Sequence[Migration]:
+    """Return every migration, in order."""
+    return found_in("tailrace.backends.mysql")
 
 
 def newest() -> int:
@@ -39,7 +38,7 @@ def statements(prefix: str, after: int) -> list[bytes]:
     made = [filled(_MAKE_VERSION, prefix)]
     for number, script in migrations():
         if number > after:
-            parts = _COMMENT.sub(b"", script).split(b";\n")
+            parts = _COMMENT.sub(b"", script.encode()).split(b";\n")
             made += [filled(part.strip(), prefix) for part in parts if part.strip()]
             made.append(filled(_NOTE, prefix) % number)
     return made
@@ -56,7 +55,7 @@ def version(line: Line, prefix: str, deadline: float) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-def check(connections: Connections, prefix: str, deadline: float, *, create: bool = False) -> None:
+def check(calls: Calls, prefix: str, deadline: float, *, create: bool = False) -> None:
     """Refuse tables that are not of this release.
 
     Args:
@@ -65,28 +64,27 @@ def check(connections: Connections, prefix: str, deadline: float, *, create: boo
     Raises:
         StoreUnusableError: There are none, or they are older or newer.
     """
-    found = connections.ask_again(lambda line: version(line, prefix, deadline), deadline)
+    found = calls.again(lambda line: version(line, prefix, deadline), deadline)
     if found == 0 and create:
-        migrate(connections, prefix, deadline)
+        migrate(calls, prefix, deadline)
         return
     if found == 0:
         raise StoreUnusableError(
-            f"{connections.name} has no tables with the prefix {prefix!r}: run `tailrace migrate`, or connect with "
+            f"{calls.name} has no tables with the prefix {prefix!r}: run `tailrace migrate`, or connect with "
             "create=True"
         )
     if found < newest():
         raise StoreUnusableError(
-            f"{connections.name} has tables of an older release (schema {found}, this one needs {newest()}): "
+            f"{calls.name} has tables of an older release (schema {found}, this one needs {newest()}): "
             "run `tailrace migrate`"
         )
     if found > newest():
         raise StoreUnusableError(
-            f"{connections.name} has tables of a newer release (schema {found}, this one knows {newest()}): "
-            "upgrade tailrace"
+            f"{calls.name} has tables of a newer release (schema {found}, this one knows {newest()}): upgrade tailrace"
         )
 
 
-def migrate(connections: Connections, prefix: str, deadline: float) -> None:
+def migrate(calls: Calls, prefix: str, deadline: float) -> None:
     """Apply what is missing.
 
     Raises:
@@ -100,7 +98,7 @@ def migrate(connections: Connections, prefix: str, deadline: float) -> None:
         key = hashlib.blake2b(f"{database}.{prefix}".encode(), digest_size=16).hexdigest()
         lock = literals.text(f"tailrace {key}".encode())
         if not line.ask([b"SELECT GET_LOCK(%b, %d)" % (lock, 5)], deadline)[-1][0][0]:
-            raise DurableStreamUnavailableError(f"{connections.name} is being migrated by somebody else")
+            raise DurableStreamUnavailableError(f"{calls.name} is being migrated by somebody else")
         try:
             found = version(line, prefix, deadline)
             if found < newest():
@@ -109,5 +107,5 @@ def migrate(connections: Connections, prefix: str, deadline: float) -> None:
         finally:
             line.ask([b"SELECT RELEASE_LOCK(%b)" % lock], deadline)
 
-    connections.ask_again(work, deadline)
-    check(connections, prefix, deadline)
+    calls.again(work, deadline)
+    check(calls, prefix, deadline)

@@ -10,13 +10,13 @@ NOW = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
 
 _ROW = (
     "id, incarnation, horizon_position, horizon_tag, last_position, last_tag, size, largest, first_at, sealed, "
-    "seal_error, last_at, name"
+    "seal_error, name"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """As templates, or filled in by ``for_tables``. The order of columns in ``lock`` is that of ``rows.TopicRow``."""
+    """As templates, or filled in by ``for_tables``. The order of columns in ``lock`` is that of ``TopicRow``."""
 
     # By that index and no other way: a scan would lock, or wait for, rows of topics that are none of its business.
     lock: bytes = (
@@ -86,13 +86,13 @@ WHERE t.name = %b AND t.incarnation = %d AND r.position > %d ORDER BY r.position
 FROM {topics} WHERE name > %b AND name >= %b%b ORDER BY name LIMIT %d"""
 
     # Candidates of a sweep in the order of an index, strictly after the last one that was looked at.
-    aged: bytes = b"""SELECT first_at, id, name FROM {topics} WHERE first_at < %d
-AND (first_at > %d OR (first_at = %d AND id > %d)) ORDER BY first_at, id LIMIT %d"""
+    aged: bytes = b"""SELECT first_at, id, name, last_position - horizon_position, size FROM {topics}
+WHERE first_at < %d AND (first_at > %d OR (first_at = %d AND id > %d)) ORDER BY first_at, id LIMIT %d"""
 
-    overfull: bytes = b"""SELECT id, id, name FROM {topics} WHERE id > %d
+    overfull: bytes = b"""SELECT id, id, name, last_position - horizon_position, size FROM {topics} WHERE id > %d
 AND (last_position - horizon_position > %d OR size > %d) ORDER BY id LIMIT %d"""
 
-    idle: bytes = b"""SELECT idle_at, id, name FROM {topics} WHERE idle_at < %d
+    idle: bytes = b"""SELECT idle_at, id, name, 0, 0 FROM {topics} WHERE idle_at < %d
 AND (idle_at > %d OR (idle_at = %d AND id > %d)) ORDER BY idle_at, id LIMIT %d"""
 
     still_idle: bytes = b"SELECT 1 FROM {topics} WHERE id = %d AND idle_at < %d"

@@ -2,34 +2,32 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from tailrace.backends.mysql.connections import Connections
+from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.errors import DEADLOCK, DUPLICATE, code_of
 from tailrace.backends.mysql.line import CutShort, Line, Rows
 from tailrace.backends.mysql.writing import Ask
 
 T = TypeVar("T")
 
+Work: TypeAlias = Callable[[Ask], tuple[Sequence[bytes], T]]
+"""Asks, and returns what is to be sent at last, together with the commit; with nothing to send, all is rolled back."""
+
 _AGAIN = frozenset({DEADLOCK, DUPLICATE})
-
-
-class LostInTimeError(Exception):
-    """The connection was lost, and nothing can have been stored."""
 
 
 class Transactions:
     """Thread-safe."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
-    def run(self, work: Callable[[Ask], tuple[Sequence[bytes], T]], deadline: float, *, wait: bool = True) -> T:
+    def run(self, work: Work[T], deadline: float, *, wait: bool = True) -> T:
         """Run one transaction; return what ``work`` made of it.
 
         Args:
-            work: Asks, and returns what is to be sent at last, together with the commit; with nothing to send, all is
-                rolled back. Called again where a transaction came to nothing.
+            work: Called again where a transaction came to nothing.
             deadline: On the monotonic clock.
             wait: Whether locks of others are waited for.
 
@@ -41,53 +39,29 @@ class Transactions:
         def attempt(line: Line) -> T:
             return self._on(line, work, deadline, wait)
 
-        try:
-            return self._connections.use(attempt, deadline)
-        except LostInTimeError as lost:
-            cause = lost.__cause__
-            assert isinstance(cause, CutShort)
-            if isinstance(cause.error, TimeoutError) or time.monotonic() >= deadline:
-                raise self._connections.explained(cause) from cause.error
-        # The server was restarted, or closed what was idle. The others of the pool are no better.
-        self._connections.renew()
-        try:
-            return self._connections.use(attempt, deadline)
-        except LostInTimeError as lost:
-            cause = lost.__cause__
-            assert isinstance(cause, CutShort)
-            raise self._connections.explained(cause) from cause.error
+        # What comes out of an attempt as cut short came to nothing.
+        return self._calls.again(attempt, deadline)
 
-    def _on(self, line: Line, work: Callable[[Ask], tuple[Sequence[bytes], T]], deadline: float, wait: bool) -> T:
-        try:
-            while True:
-                transaction = _Transaction(line, deadline, wait=wait)
-                try:
-                    statements, result = work(transaction.ask)
-                except CutShort as exc:
-                    self._roll_back_or_raise(transaction, exc, deadline)
-                    continue
-                if not statements:
-                    transaction.roll_back()
-                    return result
-                try:
+    def _on(self, line: Line, work: Work[T], deadline: float, wait: bool) -> T:
+        while True:
+            transaction = _Transaction(line, deadline, wait=wait)
+            try:
+                statements, result = work(transaction.ask)
+                if statements:
                     transaction.commit(statements)
-                except CutShort as exc:
-                    if _may_be_committed(exc, transaction.before_commit):
-                        error = self._connections.explained(exc)
-                        error.maybe_stored = True
-                        raise error from exc.error
-                    self._roll_back_or_raise(transaction, exc, deadline)
-                    continue
+                else:
+                    transaction.roll_back()
                 return result
-        except CutShort as exc:
-            raise LostInTimeError from exc
-
-    def _roll_back_or_raise(self, transaction: "_Transaction", exc: CutShort, deadline: float) -> None:
-        if not exc.server_said:
-            raise exc
-        transaction.roll_back()
-        if code_of(exc.error) not in _AGAIN or time.monotonic() >= deadline:
-            raise self._connections.explained(exc) from exc.error
+            except CutShort as exc:
+                if transaction.may_be_committed(exc):
+                    error = self._calls.explained(exc)
+                    error.maybe_stored = True
+                    raise error from exc.error
+                if not exc.server_said:
+                    raise
+                transaction.roll_back()
+                if code_of(exc.error) not in _AGAIN or time.monotonic() >= deadline:
+                    raise
 
 
 class _Transaction:
@@ -98,12 +72,12 @@ class _Transaction:
         self._deadline = deadline
         self._begin: list[bytes] = [b"BEGIN"]
         self._end: list[bytes] = []
+        self._before_commit: int | None = None
         if wait:
             # A little less than we wait ourselves, so that the server says why. It takes whole seconds.
             seconds = max(1, int(deadline - time.monotonic()))
             self._begin = [b"SET SESSION innodb_lock_wait_timeout = %d" % seconds, b"BEGIN"]
             self._end = [b"SET SESSION innodb_lock_wait_timeout = %d" % line.impatience]
-        self.before_commit = 0
 
     def ask(self, statements: Sequence[bytes]) -> Sequence[Rows]:
         """Run statements inside of it."""
@@ -116,17 +90,20 @@ class _Transaction:
     def commit(self, statements: Sequence[bytes]) -> None:
         """End it."""
         before = [*self._begin, *statements, *self._end]
-        self.before_commit = len(before)
+        self._before_commit = len(before)
         self._line.ask([*before, b"COMMIT"], self._deadline)
 
     def roll_back(self) -> None:
         """End it without effect."""
+        self._before_commit = None
         self._line.ask([b"ROLLBACK", *self._end], self._deadline)
 
-
-def _may_be_committed(exc: CutShort, before_commit: int) -> bool:
-    if exc.server_said:
-        # Whatever the server refuses before it comes to the commit, it does not come to it. A commit that it refuses
-        # for a conflict (a cluster does) has no effect; of others that is not certain.
-        return exc.answers >= before_commit and code_of(exc.error) != DEADLOCK
-    return exc.sent > before_commit
+    def may_be_committed(self, exc: CutShort) -> bool:
+        """Whether it has an effect, perhaps, although it was cut short."""
+        if self._before_commit is None:
+            return False
+        if exc.server_said:
+            # Whatever the server refuses before the commit keeps it from coming to that. A commit that it refuses for
+            # a conflict (a cluster does) has no effect; of others that is not certain.
+            return exc.answers >= self._before_commit and code_of(exc.error) != DEADLOCK
+        return exc.sent > self._before_commit

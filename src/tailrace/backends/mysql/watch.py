@@ -86,13 +86,13 @@ class MysqlWatch(Watch):
             else:
                 self._release()
 
-    def disown(self) -> object:
-        """In a child: close the pipe; return the connection, which is the parent's and must never be collected."""
+    def disown(self) -> None:
+        """In a child: close the descriptors and nothing else; what arrives there is the parent's."""
         self._state = native.lock()
         if self._wake >= 0:
             self._closed = True
+            self._line.disown()
             self._close_pipe()
-        return self._line
 
     @contextlib.contextmanager
     def _entered(self) -> Iterator[None]:

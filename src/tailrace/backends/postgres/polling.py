@@ -12,7 +12,7 @@ FASTEST, SLOWEST = 0.01, 0.5
 CALMER = 1.3
 """By how much the pause grows with each look that finds nothing."""
 
-SHARE = 0.02
+SHARE = 0.1
 """Of the time, at most, that looking may take: ten thousand topics are looked at less often than ten."""
 
 Head: TypeAlias = tuple[bytes | None, ...]

@@ -80,7 +80,7 @@ class Vigil(Watch):
         except TimeoutError as exc:
             raise DurableStreamUnavailableError(f"{self._name} did not answer in time") from exc
         except (Error, OSError) as exc:
-            said = str(exc).strip()
+            said = " ".join(str(exc).split())
             raise DurableStreamUnavailableError(f"the watch of {self._name} was lost [{said}]") from exc
         finally:
             with self._state:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import hiredis
 
-from tailrace.backends.redis.connections import Slot
+from tailrace.backends.connections import Slot
 from tailrace.backends.redis.nodes import Answer, Question, SingleNode, Trouble, conclude, unfinished
 from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
@@ -26,7 +26,7 @@ class Exchange:
         self.node = node
         self.answers: list[Answer] = []
         self._questions = questions
-        self._slot: Slot | None = None
+        self._slot: Slot[Wire] | None = None
 
     def begin(self, deadline: float) -> None:
         """Send the questions. Blocks while a connection is made, or the node takes nothing in."""
@@ -90,7 +90,7 @@ class Exchange:
         self.answers = unfinished(self._questions, self.answers, Trouble(error, sent))
 
 
-def wire_of(slot: Slot) -> Wire:
+def wire_of(slot: Slot[Wire]) -> Wire:
     """Return the connection that was lent."""
     assert slot.wire is not None
     return slot.wire

@@ -14,7 +14,8 @@ from tailrace.backends.redis.scripts import script
 from tailrace.backends.redis.sweep import Sweeper
 from tailrace.backends.redis.writing import Writing, new_incarnation, whole
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import Maintenance, SweepBudget, SweepReport, TopicInfo
 
 ROOM = 1000

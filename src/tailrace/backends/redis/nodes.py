@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import hiredis
 
+from tailrace.backends.connections import Connections
 from tailrace.backends.redis import errors
-from tailrace.backends.redis.connections import Connections
 from tailrace.backends.redis.hello import ASK_WHO, Hello, read_hello
 from tailrace.backends.redis.slots import ASK_SLOTS, primaries
 from tailrace.backends.redis.wire import Wire

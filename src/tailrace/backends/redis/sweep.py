@@ -104,7 +104,7 @@ class Sweeper:
     def _tend(self, name: str, identity: Identity, tally: Tally) -> bool:
         """Do what one topic needs; say whether there was room for all of it."""
         try:
-            if self._overdue(identity) and not self._cut(name, tally):
+            if self._overdue(name, identity) and not self._cut(name, tally):
                 return False
             forget_after = self._operations.options.forget_after
             if forget_after is not None and self._idle(identity):
@@ -116,8 +116,8 @@ class Sweeper:
         tally.topics += 1
         return True
 
-    def _overdue(self, identity: Identity) -> bool:
-        keep = self._operations.options.retention
+    def _overdue(self, name: str, identity: Identity) -> bool:
+        keep = self._operations.options.kept(name)
         if not identity.records:
             return False
         grace = self._operations.options.append_timeout
@@ -133,12 +133,12 @@ class Sweeper:
 
     def _cut(self, name: str, tally: Tally) -> bool:
         options = self._operations.options
-        more = True
+        keep, more = options.kept(name), True
         while more:
             room = tally.room
             if not room:
                 return False
-            removed, freed, more = self._operations.cut(name, options.retention, options.append_timeout, room)
+            removed, freed, more = self._operations.cut(name, keep, options.append_timeout, room)
             tally.records += removed
             tally.bytes += freed
         return True

@@ -1,5 +1,6 @@
 """Changing topics: appending and sealing, one script call per topic."""
 
+import functools
 import logging
 import os
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from tailrace.backends.redis.nodes import Answer, Nodes, Question, Trouble
 from tailrace.backends.redis.replication import Confirmation
 from tailrace.backends.redis.scripts import Script, script
 from tailrace.errors import TopicSealedError
-from tailrace.options import Retention, StoreOptions
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Boundary, Entry
 
 _log = logging.getLogger("tailrace.redis")
@@ -28,7 +30,7 @@ class Writing:
         self._confirmation = confirmation
         self._timeout = options.append_timeout
         self.publish = b"PUBLISH"
-        self._limits = _limits(options.retention, options.append_timeout)
+        self._kept = options.kept
         self._told_unheard = False
 
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
@@ -114,7 +116,7 @@ class Writing:
         channel = self._keys.of(topic).channel
         sizes = [len(payload) for payload in payloads]
         told = (b"%d" % incarnation, b"%07d" % low, b"%d" % sum(sizes), b"%d" % max(sizes))
-        return (channel, self.publish, *told, *self._limits, *payloads)
+        return (channel, self.publish, *told, *_limits(self._kept(topic), self._timeout), *payloads)
 
     def _outcomes(self, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
         if isinstance(reply, Trouble):
@@ -152,6 +154,7 @@ def _unknown_script(reply: object) -> bool:
     return isinstance(reply, Exception) and str(reply).startswith("NOSCRIPT")
 
 
+@functools.lru_cache
 def _limits(keep: Retention, grace: float) -> tuple[bytes, ...]:
     """Return the arguments that say what appends cut: to exactly the limit, but only once it is passed by a part."""
     if keep.unbounded:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from tailrace.backends.sql.sweep import Sweeper
 from tailrace.backends.sqlite import examination, reading, writing
 from tailrace.backends.sqlite.errors import primary_code
 from tailrace.backends.sqlite.location import Location, locate
 from tailrace.backends.sqlite.maintenance import SqliteMaintenance
 from tailrace.backends.sqlite.session import Session
-from tailrace.backends.sqlite.sweep import Sweeper
+from tailrace.backends.sqlite.sweep import SqliteGround
 from tailrace.backends.sqlite.watch import SqliteWatch
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.options import StoreOptions, StoreURL
@@ -60,7 +61,8 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
         self._options = options or StoreOptions()
         self._closed = False
         self._sessions: dict[int, Session] = {}
-        self._sweeper = Sweeper(self._session, self._options)
+        self._ground = SqliteGround(self._session, self._options.append_timeout)
+        self._sweeper = Sweeper(self._ground, self._options)
         try:
             self._session().open(create=self._options.create, timeout=self._options.append_timeout)
         except BaseException:
@@ -99,7 +101,7 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
 
     def _append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         def work(connection: sqlite3.Connection) -> tuple[Sequence[AppendOutcome], set[str]]:
-            outcomes = writing.append(connection, entries, self._options.retention)
+            outcomes = writing.append(connection, entries, self._options.kept)
             moved = {e.topic for e, o in zip(entries, outcomes, strict=True) if not isinstance(o, AppendRefused)}
             return outcomes, moved
 

@@ -5,23 +5,25 @@ hundred records, so that nobody who appends waits longer than one of them takes.
 import sqlite3
 from collections.abc import Sequence
 
+from tailrace.backends.sql.cuts import NO_LIMIT, Cut
+from tailrace.backends.sql.rows import past, seal_of
+from tailrace.backends.sql.sweep import Sweeper, oldest_kept
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
-from tailrace.backends.sqlite.sweep import Sweeper, oldest_kept, reclaim
-from tailrace.options import Retention, StoreOptions
+from tailrace.backends.sqlite.sweep import SqliteGround
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
 from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 
 CHUNK = 500
 """Records removed in one transaction."""
-
-_NO_LIMIT = 2**62
-"""More than there can be, and still a number that SQLite takes."""
 
 
 class SqliteMaintenance:
     """The ``Maintenance`` half of the store."""
 
     _options: StoreOptions
+    _ground: SqliteGround
     _sweeper: Sweeper
 
     def _session(self) -> Session:
@@ -29,26 +31,26 @@ class SqliteMaintenance:
 
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order of their names."""
-        start, end = prefix.encode(), _past(prefix.encode())
-        values = (after.encode(), start, end, end, max(0, min(limit, _NO_LIMIT)))
+        start, end = prefix.encode(), past(prefix.encode())
+        values = (after.encode(), start, end, end, max(0, min(limit, NO_LIMIT)))
         rows = self._session().read(lambda connection: connection.execute(statements.LIST_TOPICS, values).fetchall())
         return [
-            TopicInfo(name.decode(), records, size, touched / 1e6 if last else None, reading.seal_of(sealed, error))
+            TopicInfo(name.decode(), records, size, touched / 1e6 if last else None, seal_of(sealed, error))
             for name, records, size, touched, last, sealed, error in rows
         ]
 
     def trim(self, topic: str, retention: Retention) -> int:
         """Apply ``retention`` to one topic, now and in full."""
-        oldest = oldest_kept(retention, self._options)
+        oldest = oldest_kept(retention, self._options, reading.stamp)
         incarnation: int | None = None
         removed, more = 0, True
 
-        def chunk(connection: sqlite3.Connection) -> tuple[writing.Cut, set[str]]:
+        def chunk(connection: sqlite3.Connection) -> tuple[Cut, set[str]]:
             nonlocal incarnation
             row = reading.find(connection, topic)
             # Another life that began between two chunks is none of this trim's business.
             if row is None or incarnation not in (None, row.incarnation):
-                return writing.Cut(), set()
+                return Cut(), set()
             incarnation = row.incarnation
             cut = writing.cut(connection, row, retention, oldest, CHUNK)
             return cut, ({topic} if cut.records else set())
@@ -74,7 +76,7 @@ class SqliteMaintenance:
         topic_id = self._session().write(bury, self._options.append_timeout)
         if topic_id is None:
             return False
-        while reclaim(self._session(), topic_id, CHUNK, self._options.append_timeout) == CHUNK:
+        while self._ground.reclaim(topic_id, CHUNK) == CHUNK:
             pass
         return True
 
@@ -85,9 +87,3 @@ class SqliteMaintenance:
     def migrate(self) -> None:
         """Bring the file's schema up to this release."""
         self._session().migrate(self._options.append_timeout)
-
-
-def _past(prefix: bytes) -> bytes | None:
-    """Return the first name after all that begin with ``prefix``; ``None`` when there is no such bound."""
-    # 0xff is in no UTF-8 text, so adding one to the last byte never has to carry.
-    return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None

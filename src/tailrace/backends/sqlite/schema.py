@@ -4,22 +4,19 @@ The file says whose it is in ``application_id`` and how far it is in ``user_vers
 gate, so that two processes that open a new file at once do not both create it.
 """
 
-import functools
 import sqlite3
-from importlib import resources
+from collections.abc import Sequence
 
+from tailrace.backends.sql.migrations import Migration, found_in
 from tailrace.errors import StoreUnusableError
 
 APPLICATION_ID = 0x7A11ACE0
 """Marks a SQLite file as ours."""
 
 
-@functools.cache
-def migrations() -> tuple[tuple[int, str], ...]:
-    """Return (version, script) of every migration, in order."""
-    folder = resources.files("tailrace.backends.sqlite").joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((int(name[:4]), folder.joinpath(name).read_text(encoding="utf-8")) for name in names)
+def migrations() -> Sequence[Migration]:
+    """Return every migration, in order."""
+    return found_in("tailrace.backends.sqlite")
 
 
 def newest() -> int:

@@ -63,17 +63,17 @@ DROP_REMAINS = "DELETE FROM remains WHERE topic_id = ?"
 
 # Sweeping: candidates in the order of an index, strictly after the last one that was looked at.
 AGED = """
-SELECT first_at, id, name FROM topics
+SELECT first_at, id, name, last_position - horizon_position, bytes FROM topics
 WHERE first_at IS NOT NULL AND first_at < ? AND (first_at, id) > (?, ?) ORDER BY first_at, id LIMIT ?
 """
 
 OVERFULL = """
-SELECT id, id, name FROM topics
+SELECT id, id, name, last_position - horizon_position, bytes FROM topics
 WHERE (last_position - horizon_position > ? OR bytes > ?) AND (id, id) > (?, ?) ORDER BY id LIMIT ?
 """
 
 IDLE = """
-SELECT touched_at, id, name FROM topics
+SELECT touched_at, id, name, 0, 0 FROM topics
 WHERE last_position = horizon_position AND sealed = 0
   AND touched_at < ? AND (touched_at, id) > (?, ?) ORDER BY touched_at, id LIMIT ?
 """

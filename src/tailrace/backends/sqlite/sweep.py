@@ -1,206 +1,99 @@
-"""Applying retention to all topics, a little at a time.
+"""What a sweep finds and does in a SQLite file: each call one short transaction."""
 
-A sweep goes through its tasks in turn, each of them through its candidates in the order of an index, one short
-transaction for each. Where the budget ends it, the next one goes on, also past a topic that is large or fails: no
-topic keeps the others from their turn.
-"""
-
-import logging
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 
+from tailrace.backends.sql.cuts import Cut
+from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
-from tailrace.errors import StoreUnusableError
-from tailrace.options import Retention, StoreOptions
-from tailrace.spi import SweepBudget, SweepReport, SweepTally
-
-_log = logging.getLogger("tailrace.sqlite")
-
-_BATCH = 100
-_NEVER = 2**62
-
-Key = tuple[int, int]
-_START: Key = (-(2**63), -(2**63))
-_END: Key = (2**63 - 1, 2**63 - 1)
+from tailrace.retention import Retention
 
 
-class Sweeper:
-    """Sweeps one store, and remembers where it ended. One sweep at a time makes sense; more do no harm."""
+class SqliteGround(Ground):
+    """Thread-safe.
 
-    def __init__(self, session: Callable[[], Session], options: StoreOptions) -> None:
+    Args:
+        timeout: Seconds that one transaction may wait for its turn.
+    """
+
+    def __init__(self, session: Callable[[], Session], timeout: float) -> None:
         self._session = session
-        self._options = options
-        self._task = 0
-        self._at: dict[str, Key] = {}
+        self._timeout = timeout
 
-    def sweep(self, budget: SweepBudget) -> SweepReport:
-        """Do what the budget allows.
+    def stamp(self, ago: float) -> int:
+        """Return the stamp of that many seconds ago, by the host's clock."""
+        return reading.stamp(ago)
 
-        Raises:
-            StoreUnusableError: Nothing worked. Single topics that fail are logged and passed.
-        """
-        tally = SweepTally(budget)
-        tasks = (self._reclaim, self._age, self._overfull, self._forget, self._expire)
-        done = True
-        for _ in tasks:
-            done = tasks[self._task](tally)
-            if not done:
-                break
-            self._task = (self._task + 1) % len(tasks)
-        return tally.report(done=done)
+    def aged(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index by age."""
+        return self._candidates(statements.AGED, (before, *after, BATCH))
 
-    def _reclaim(self, tally: SweepTally) -> bool:
-        session, after = self._session(), 0
-        while (found := self._one(statements.NEXT_REMAINS, (after,))) is not None:
-            after = int(found[0])
-            removed = room = tally.room
-            while removed == room:
-                room = tally.room
-                if not room:
-                    return False
-                removed = reclaim(session, after, room, self._options.append_timeout)
-                tally.records += removed
-        return True
+    def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of their ids."""
+        return self._candidates(statements.OVERFULL, (records, size, *after, BATCH))
 
-    def _age(self, tally: SweepTally) -> bool:
-        if self._options.retention.max_age is None:
-            return True
-        oldest = oldest_kept(self._options.retention, self._options)
-        return self._go_round("age", tally, lambda after: self._batches(statements.AGED, (oldest,), after), self._cut)
+    def idle(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index of idle ones."""
+        return self._candidates(statements.IDLE, (before, *after, BATCH))
 
-    def _overfull(self, tally: SweepTally) -> bool:
-        # Appends keep these limits themselves: what is left is topics without one since a limit was lowered.
-        keep = self._options.retention
-        if keep.max_records is None and keep.max_bytes is None:
-            return True
-        limits = tuple(
-            _NEVER if most is None else min(int(most), _NEVER) for most in (keep.max_records, keep.max_bytes)
-        )
-        return self._go_round(
-            "overfull", tally, lambda after: self._batches(statements.OVERFULL, limits, after), self._cut
-        )
+    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut:
+        """Remove records of one topic."""
 
-    def _forget(self, tally: SweepTally) -> bool:
-        if self._options.forget_after is None:
-            return True
-        idle = reading.stamp(self._options.forget_after)
-        return self._go_round(
-            "forget",
-            tally,
-            lambda after: self._batches(statements.IDLE, (idle,), after),
-            lambda topic_id, name, tally: self._bury(topic_id, name, idle, tally),
-        )
-
-    def _expire(self, tally: SweepTally) -> bool:
-        before = reading.stamp(self._options.tombstone_for)
-
-        def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
-            return connection.execute(statements.EXPIRE_TOMBSTONES, (before, _BATCH)).rowcount, ()
-
-        while self._session().write(work, self._options.append_timeout) == _BATCH:
-            if not tally.room:
-                return False
-        return True
-
-    def _go_round(
-        self,
-        task: str,
-        tally: SweepTally,
-        candidates: Callable[[Key], Iterator[tuple[Key, int, str]]],
-        handle: Callable[[int, str, SweepTally], bool],
-    ) -> bool:
-        """Go from where the last sweep ended to the end, and from the start to there; say whether that was all."""
-        start = self._at.pop(task, _START)
-        for first, last in ((start, _END), (_START, start)):
-            for key, topic_id, name in candidates(first):
-                if key > last:
-                    break
-                finished = bool(tally.room) and self._guarded(handle, topic_id, name, tally)
-                if not finished:
-                    # After it, not at it: a topic that fills every budget must not be the only one that gets any.
-                    self._at[task] = key
-                    return False
-            if start == _START:
-                break
-        return True
-
-    def _guarded(
-        self, handle: Callable[[int, str, SweepTally], bool], topic_id: int, name: str, tally: SweepTally
-    ) -> bool:
-        try:
-            finished = handle(topic_id, name, tally)
-        except StoreUnusableError as exc:
-            tally.failures.append(exc)
-            _log.warning("a topic could not be swept and was passed: %s", exc)
-            return True
-        tally.topics += 1
-        return finished
-
-    def _cut(self, topic_id: int, name: str, tally: SweepTally) -> bool:
-        keep = self._options.retention
-        oldest = oldest_kept(keep, self._options)
-
-        def chunk(connection: sqlite3.Connection) -> tuple[writing.Cut, set[str]]:
-            row = reading.find(connection, name)
-            if row is None or row.id != topic_id:
-                return writing.Cut(), set()
+        def chunk(connection: sqlite3.Connection) -> tuple[Cut, set[str]]:
+            row = reading.find(connection, candidate.name)
+            if row is None or row.id != candidate.id:
+                return Cut(), set()
             cut = writing.cut(connection, row, keep, oldest, room)
-            return cut, ({name} if cut.records else set())
+            return cut, ({candidate.name} if cut.records else set())
 
-        while room := tally.room:
-            cut = self._session().write(chunk, self._options.append_timeout)
-            tally.records += cut.records
-            tally.bytes += cut.bytes
-            if not cut.more:
-                return True
-        return False
+        return self._session().write(chunk, self._timeout)
 
-    def _bury(self, topic_id: int, name: str, idle: int, tally: SweepTally) -> bool:
+    def forget(self, candidate: Candidate, before: int) -> bool:
+        """End the life of one topic."""
+
         def work(connection: sqlite3.Connection) -> tuple[bool, set[str]]:
             # Looked at again, in the transaction that ends it: an append may have come in between.
-            found = connection.execute(statements.STILL_IDLE, (topic_id, idle)).fetchone()
-            row = reading.find(connection, name)
+            found = connection.execute(statements.STILL_IDLE, (candidate.id, before)).fetchone()
+            row = reading.find(connection, candidate.name)
             if found is None or row is None:
                 return False, set()
-            writing.bury(connection, row, name)
-            return True, {name}
+            writing.bury(connection, row, candidate.name)
+            return True, {candidate.name}
 
-        tally.forgotten += self._session().write(work, self._options.append_timeout)
-        return True
+        return self._session().write(work, self._timeout)
 
-    def _batches(self, statement: str, limits: tuple[int, ...], after: Key) -> Iterator[tuple[Key, int, str]]:
-        while rows := self._all(statement, (*limits, *after, _BATCH)):
-            for value, topic_id, name in rows:
-                after = (value, topic_id)
-                yield after, topic_id, name.decode()
+    def next_remains(self, after: int) -> int | None:
+        """Return a topic's id."""
+        found = self._session().read(partial(_fetch, statements.NEXT_REMAINS, (after,)))
+        return int(found[0][0]) if found else None
 
-    def _all(self, statement: str, values: tuple[object, ...]) -> list[tuple[int, int, bytes]]:
-        return self._session().read(lambda connection: connection.execute(statement, values).fetchall())
+    def reclaim(self, topic_id: int, room: int) -> int:
+        """Remove records of a topic that is gone."""
 
-    def _one(self, statement: str, values: tuple[object, ...]) -> tuple[int, ...] | None:
-        row = self._session().read(lambda connection: connection.execute(statement, values).fetchone())
-        return None if row is None else tuple(row)
+        def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
+            removed = connection.execute(statements.RECLAIM, (topic_id, room)).rowcount
+            if removed < room:
+                connection.execute(statements.DROP_REMAINS, (topic_id,))
+            return removed, ()
+
+        return self._session().write(work, self._timeout)
+
+    def expire(self, before: int) -> int:
+        """Forget some deleted lives."""
+
+        def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
+            return connection.execute(statements.EXPIRE_TOMBSTONES, (before, BATCH)).rowcount, ()
+
+        return self._session().write(work, self._timeout)
+
+    def _candidates(self, statement: str, values: tuple[int, ...]) -> Sequence[Candidate]:
+        rows = self._session().read(partial(_fetch, statement, values))
+        return [Candidate(value, id_, name.decode(), records, size) for value, id_, name, records, size in rows]
 
 
-def reclaim(session: Session, topic_id: int, room: int, timeout: float) -> int:
-    """Remove up to ``room`` records of a topic that is gone; fewer than that: they were the last."""
-
-    def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
-        removed = connection.execute(statements.RECLAIM, (topic_id, room)).rowcount
-        if removed < room:
-            connection.execute(statements.DROP_REMAINS, (topic_id,))
-        return removed, ()
-
-    return session.write(work, timeout)
-
-
-def oldest_kept(retention: Retention, options: StoreOptions) -> int:
-    """Return the earliest stamp that is kept by age.
-
-    A record is stamped before its commit and counts from when it became readable: the longest that an append may
-    take lies between the two.
-    """
-    if retention.max_age is None:
-        return 0
-    return reading.stamp(retention.max_age + options.append_timeout)
+def _fetch(
+    statement: str, values: tuple[int, ...], connection: sqlite3.Connection
+) -> list[tuple[int, int, bytes, int, int]]:
+    return connection.execute(statement, values).fetchall()

@@ -3,50 +3,41 @@
 Every function here may be called again after its transaction was rolled back: nothing is kept outside it.
 """
 
-import os
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate, islice, repeat
+from collections.abc import Callable, Sequence
+from itertools import repeat
 
+from tailrace.backends.sql.batches import Batch, by_topic, in_order, random_incarnation, random_tag, sealed
+from tailrace.backends.sql.cuts import CUT_RECORDS, Cut, horizon, overfull
+from tailrace.backends.sql.rows import TopicRow
 from tailrace.backends.sqlite import statements
-from tailrace.backends.sqlite.reading import TopicRow, find, now
-from tailrace.errors import TopicSealedError
-from tailrace.options import Retention
-from tailrace.spi import Appended, AppendOutcome, AppendRefused, Boundary, Entry
-
-CUT_RECORDS = 1000
-"""Old records removed by one append, beyond as many as it brings: a limit that was lowered is reached in steps."""
+from tailrace.backends.sqlite.reading import find, now
+from tailrace.retention import Retention
+from tailrace.spi import AppendOutcome, Entry
 
 
-def append(connection: sqlite3.Connection, entries: Sequence[Entry], keep: Retention) -> Sequence[AppendOutcome]:
-    """Store the entries of many topics under one tag, and cut each topic to what is kept."""
-    tag = _random(4)
-    if len(entries) == 1:
-        return (_append_to(connection, entries[0].topic, entries, tag, keep)[0],)
-    outcomes: dict[int, AppendOutcome] = {}
-    for topic, indices in _by_topic(entries).items():
-        parts = [entries[index] for index in indices]
-        outcomes.update(zip(indices, _append_to(connection, topic, parts, tag, keep), strict=True))
-    return [outcomes[index] for index in range(len(entries))]
-
-
-def _append_to(
-    connection: sqlite3.Connection, topic: str, parts: Sequence[Entry], tag: int, keep: Retention
+def append(
+    connection: sqlite3.Connection, entries: Sequence[Entry], kept: Callable[[str], Retention]
 ) -> Sequence[AppendOutcome]:
+    """Store the entries of many topics under one tag, and cut each topic to what is kept of it."""
+    tag = random_tag()
+    batches = by_topic(entries)
+    if len(batches) == 1:
+        return _append_to(connection, batches[0], tag, kept(batches[0].topic))
+    return in_order([(batch, _append_to(connection, batch, tag, kept(batch.topic))) for batch in batches])
+
+
+def _append_to(connection: sqlite3.Connection, batch: Batch, tag: int, keep: Retention) -> Sequence[AppendOutcome]:
     execute = connection.execute
-    row = execute(statements.TAIL, (topic.encode(),)).fetchone() or _tail_of_new(connection, topic)
-    topic_id, incarnation, last, largest, first_at, sealed = row
-    if sealed:
-        return [AppendRefused(_sealed())] * len(parts)
-    payloads = parts[0].payloads if len(parts) == 1 else [payload for part in parts for payload in part.payloads]
+    row = execute(statements.TAIL, (batch.topic.encode(),)).fetchone() or _tail_of_new(connection, batch.topic)
+    topic_id, incarnation, last, largest, first_at, ended = row
+    if ended:
+        return batch.all(sealed())
+    payloads, (size, longest) = batch.payloads, batch.sizes
     count, at = len(payloads), now()
     if count == 1:
-        size = longest = len(payloads[0])
         execute(statements.ADD_RECORD, (topic_id, last + 1, tag, at, payloads[0]))
     else:
-        sizes = list(map(len, payloads))
-        size, longest = sum(sizes), max(sizes)
         places = range(last + 1, last + count + 1)
         rows = zip(repeat(topic_id), places, repeat(tag), repeat(at), payloads, strict=False)
         connection.executemany(statements.ADD_RECORD, rows)
@@ -54,9 +45,8 @@ def _append_to(
     if first_at is None:
         execute(statements.FIRST_STAMP, (at, topic_id))
     if keep.max_records is not None or keep.max_bytes is not None:
-        _cut_slack(connection, topic, keep, count)
-    ends = accumulate((len(part.payloads) for part in parts), initial=last)
-    return [Appended(Boundary(incarnation, end, tag)) for end in islice(ends, 1, None)]
+        _cut_slack(connection, batch.topic, keep, count)
+    return batch.appended(incarnation, last, tag)
 
 
 def _tail_of_new(connection: sqlite3.Connection, topic: str) -> tuple[int, int, int, int, None, int]:
@@ -66,7 +56,7 @@ def _tail_of_new(connection: sqlite3.Connection, topic: str) -> tuple[int, int, 
 
 def create(connection: sqlite3.Connection, topic: str) -> TopicRow:
     """Begin a new life of a topic."""
-    incarnation = _random(8) & (2**63 - 1) or 1
+    incarnation = random_incarnation()
     cursor = connection.execute(statements.CREATE_TOPIC, (topic.encode(), incarnation, now()))
     assert cursor.lastrowid is not None
     return TopicRow(cursor.lastrowid, incarnation, 0, 0, 0, 0, 0, 0, None, 0, None)
@@ -87,61 +77,25 @@ def bury(connection: sqlite3.Connection, row: TopicRow, topic: str) -> None:
         connection.execute(statements.LEAVE_REMAINS, (row.id,))
 
 
-@dataclass(slots=True, frozen=True)
-class Cut:
-    """What was removed from the old end of a topic. ``more``: there was no room to remove everything."""
-
-    records: int = 0
-    bytes: int = 0
-    more: bool = False
-
-
 def cut(connection: sqlite3.Connection, row: TopicRow, keep: Retention, oldest: int, room: int) -> Cut:
     """Remove at most ``room`` records that are not kept.
 
     Args:
         oldest: The earliest stamp that ``keep.max_age`` keeps.
     """
-    left, size = row.last_position - row.horizon_position, row.size
-    position, tag, removed, freed = row.horizon_position, row.horizon_tag, 0, 0
-    for candidate, its_tag, at, length in connection.execute(statements.OLDEST, (row.id, position, room)):
-        over = (
-            (keep.max_records is not None and left - removed > keep.max_records)
-            or (keep.max_bytes is not None and size - freed > keep.max_bytes)
-            or (keep.max_age is not None and at < oldest)
-        )
-        if not over:
-            break
-        position, tag, removed, freed = candidate, its_tag, removed + 1, freed + length
-    if not removed:
+    execute = connection.execute
+    found = horizon(row, keep, oldest, execute(statements.OLDEST, (row.id, row.horizon_position, room)))
+    if found is None:
         return Cut()
-    connection.execute(statements.DROP_RECORDS, (row.id, position))
-    first = connection.execute(statements.STAMP_AT, (row.id, position + 1)).fetchone()
-    connection.execute(statements.RAISE_HORIZON, (position, tag, freed, None if first is None else first[0], row.id))
-    return Cut(removed, freed, more=removed == room and first is not None)
+    execute(statements.DROP_RECORDS, (row.id, found.position))
+    first = execute(statements.STAMP_AT, (row.id, found.position + 1)).fetchone()
+    stamp = None if first is None else first[0]
+    execute(statements.RAISE_HORIZON, (found.position, found.tag, found.bytes, stamp, row.id))
+    return Cut(found.records, found.bytes, more=found.records == room and first is not None)
 
 
 def _cut_slack(connection: sqlite3.Connection, topic: str, keep: Retention, added: int) -> None:
-    # A large topic is cut once in a while, to exactly the limit, not by one record at each append.
     row = find(connection, topic)
     assert row is not None
-    records, size = row.last_position - row.horizon_position, row.size
-    if (keep.max_records is not None and records > keep.max_records + min(keep.max_records // 16, 256)) or (
-        keep.max_bytes is not None and size > keep.max_bytes + min(keep.max_bytes // 16, 2**20)
-    ):
+    if overfull(keep, row.records, row.size):
         cut(connection, row, Retention(max_records=keep.max_records, max_bytes=keep.max_bytes), 0, CUT_RECORDS + added)
-
-
-def _by_topic(entries: Sequence[Entry]) -> dict[str, list[int]]:
-    by_topic: dict[str, list[int]] = {}
-    for index, entry in enumerate(entries):
-        by_topic.setdefault(entry.topic, []).append(index)
-    return by_topic
-
-
-def _random(size: int) -> int:
-    return int.from_bytes(os.urandom(size), "big") or 1
-
-
-def _sealed() -> TopicSealedError:
-    return TopicSealedError("the topic is sealed: nothing can be appended to it any more")

@@ -34,6 +34,7 @@ from tailrace.testing.contract.resume import TestResume
 from tailrace.testing.contract.retention import TestRetention
 from tailrace.testing.contract.seal import TestSeal
 from tailrace.testing.contract.start import TestStartPositions
+from tailrace.testing.contract.sweep import TestSweep
 from tailrace.testing.fixtures import (
     connect,
     driver,
@@ -69,6 +70,7 @@ __all__ = [
     "TestRetention",
     "TestSeal",
     "TestStartPositions",
+    "TestSweep",
     "connect",
     "driver",
     "elsewhere",

@@ -12,8 +12,8 @@ from tailrace.errors import (
     InvalidTypeError,
     PayloadTooLargeError,
 )
-from tailrace.options import Retention
 from tailrace.records import CLOSED
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Client, Topic
 from tailrace.testing.faults import FaultyBackend
 from tailrace.testing.fixtures import Connect

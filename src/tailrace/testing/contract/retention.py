@@ -6,8 +6,8 @@ import pytest
 
 from tailrace import spi
 from tailrace.errors import CursorUnavailableError
-from tailrace.options import Retention
 from tailrace.records import CLOSED
+from tailrace.retention import Retention
 from tailrace.testing.drivers import Subscription, Topic
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.outcome import not_run

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from tailrace import spi
-from tailrace.options import Retention
+from tailrace.retention import Retention
 from tailrace.testing.faults.kinds import Fail, Fault
 from tailrace.testing.faults.watch import FaultyWatch
 

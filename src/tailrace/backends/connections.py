@@ -12,9 +12,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 from tailrace import native
-from tailrace.backends.redis.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 
 MOST = 32
@@ -27,25 +27,51 @@ LOOK_AGAIN = 0.25
 """Seconds between two looks of who waits for one: of a slot that was dropped nobody is told."""
 
 
-class Connections:
+class Wire(Protocol):
+    """What a connection has to be able to do to be lent. Nothing here raises."""
+
+    def stale(self) -> bool:
+        """Whether the server has hung up, or says something that nobody asked for."""
+        ...
+
+    def close(self) -> None:
+        """Close it. Idempotent."""
+        ...
+
+    def hang_up(self) -> None:
+        """End the conversation, from any thread: whoever waits here is told, and closes it."""
+        ...
+
+    def disown(self) -> None:
+        """In a child: let go of the descriptor, without a word on the connection, which is the parent's."""
+        ...
+
+
+W = TypeVar("W", bound=Wire)
+
+
+class Connections(Generic[W]):
     """Thread-safe.
 
     Args:
         dial: Opens one, within so many seconds.
+        most: See ``MOST``.
+        kept: See ``KEPT``.
     """
 
-    def __init__(self, dial: Callable[[float], Wire]) -> None:
+    def __init__(self, dial: Callable[[float], W], most: int = MOST, kept: int = KEPT) -> None:
         self._dial = dial
+        self._most, self._kept = most, kept
         self._closed = self._retired = False
         self._start()
 
     def _start(self) -> None:
-        self._used: set[Wire] = set()
-        self._doomed: set[Wire] = set()
-        self._stack = Stack(self._used)
-        self._stacks: weakref.WeakKeyDictionary[object, Stack] = weakref.WeakKeyDictionary()
+        self._used: set[W] = set()
+        self._doomed: set[W] = set()
+        self._stack = self._new()
+        self._stacks: weakref.WeakKeyDictionary[object, Stack[W]] = weakref.WeakKeyDictionary()
 
-    def take(self, deadline: float) -> "Slot":
+    def take(self, deadline: float) -> "Slot[W]":
         """Lend a connection that the server has not closed; ``give_back`` should follow. Blocks.
 
         Raises:
@@ -79,7 +105,7 @@ class Connections:
             self._check_open()
         return slot
 
-    def give_back(self, slot: "Slot", *, keep: bool) -> None:
+    def give_back(self, slot: "Slot[W]", *, keep: bool) -> None:
         """Take a connection back; ``keep`` it only if nothing is left to be read from it."""
         wire = slot.wire
         assert wire is not None
@@ -120,32 +146,35 @@ class Connections:
             wire.disown()
         self._start()
 
-    def _all(self) -> "tuple[Stack, ...]":
+    def _all(self) -> "tuple[Stack[W], ...]":
         return (self._stack, *self._stacks.values())
 
-    def _mine(self) -> "Stack":
+    def _mine(self) -> "Stack[W]":
         home = native.home()
         if home is None:
             return self._stack
         stack = self._stacks.get(home)
-        return self._stacks.setdefault(home, Stack(self._used)) if stack is None else stack
+        return self._stacks.setdefault(home, self._new()) if stack is None else stack
+
+    def _new(self) -> "Stack[W]":
+        return Stack(self._used, self._most, self._kept)
 
     def _check_open(self) -> None:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
 
 
-class Slot:
+class Slot(Generic[W]):
     """The right to have one connection, and the connection if there is one. It belongs to one borrower at a time."""
 
     __slots__ = ("_stack", "_used", "wire")
 
-    def __init__(self, stack: "weakref.ref[Stack]", used: set[Wire]) -> None:
-        self._stack: weakref.ref[Stack] | None = stack
+    def __init__(self, stack: "weakref.ref[Stack[W]]", used: set[W]) -> None:
+        self._stack: weakref.ref[Stack[W]] | None = stack
         self._used = used
-        self.wire: Wire | None = None
+        self.wire: W | None = None
 
-    def cancel(self) -> Wire | None:
+    def cancel(self) -> W | None:
         """Give up the right; return the connection."""
         self._stack = None
         wire, self.wire = self.wire, None
@@ -163,15 +192,18 @@ class Slot:
         stack.replace()
 
 
-class Stack:
+class Stack(Generic[W]):
     """Slots for connections; those with an open one on top.
 
     Args:
         used: The connections that are lent.
+        most: How many slots.
+        kept: How many connections stay open while nobody uses them.
     """
 
-    def __init__(self, used: set[Wire]) -> None:
+    def __init__(self, used: set[W], most: int, kept: int) -> None:
         self._used = used
+        self._most, self._kept = most, kept
         self._self = weakref.ref(self)
         self._slots = self._new()
         # Entered as a plain lock: an interrupt inside of the condition's own entering, which is Python code, would
@@ -180,7 +212,7 @@ class Stack:
         self._freed = threading.Condition(self._lock)
         self._waiting = 0
 
-    def pop(self, deadline: float) -> Slot:
+    def pop(self, deadline: float) -> Slot[W]:
         """Take a slot; block until one is free.
 
         Raises:
@@ -199,15 +231,15 @@ class Stack:
                         return self._slots.pop()
                     left = deadline - time.monotonic()
                     if left <= 0:
-                        raise DurableStreamUnavailableError(f"all {MOST} connections are in use, for too long")
+                        raise DurableStreamUnavailableError(f"all {self._most} connections are in use, for too long")
                     self._freed.wait(min(left, LOOK_AGAIN))
             finally:
                 self._waiting -= 1
 
-    def push(self, slot: Slot) -> None:
+    def push(self, slot: Slot[W]) -> None:
         """Give a slot back."""
         slots = self._slots
-        if slot.wire is not None and len(slots) >= KEPT and slots[-KEPT].wire is not None:
+        if slot.wire is not None and len(slots) >= self._kept and slots[-self._kept].wire is not None:
             wire, slot.wire = slot.wire, None
             wire.close()
         if slot.wire is None:
@@ -224,7 +256,7 @@ class Stack:
 
     def hang_up(self) -> None:
         """End all idle connections; whoever takes one next finds it stale, and closes it."""
-        taken: list[Slot] = []
+        taken: list[Slot[W]] = []
         # Taken out first: one that is in use must not be hung up.
         with contextlib.suppress(IndexError):
             while True:
@@ -234,10 +266,10 @@ class Stack:
                 slot.wire.hang_up()
             self.push(slot)
 
-    def clear(self) -> list[Wire]:
+    def clear(self) -> list[W]:
         """Take all open connections out."""
         slots, self._slots = self._slots, self._new()
         return [wire for slot in slots if (wire := slot.cancel()) is not None]
 
-    def _new(self) -> list[Slot]:
-        return [Slot(self._self, self._used) for _ in range(MOST)]
+    def _new(self) -> list[Slot[W]]:
+        return [Slot(self._self, self._used) for _ in range(self._most)]

@@ -1,0 +1,1 @@
+"""What the stores on SQL have in common: meanings of rows, never statements. No driver is imported from here."""
