@@ -75,7 +75,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
         self._closed = False
         try:
             self._product, self._durability, packet = self._greet()
-            schema.check(calls, location.prefix, self._deadline(), create=options.create)
+            schema.check(calls, location.prefix, self._deadline(), create=bool(options.create))
         except BaseException:
             self.close()
             raise

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import StoreURL
@@ -31,7 +29,7 @@ class Location:
         ssl_mode: As MySQL's own clients call it. Without one, ``verify_identity`` if there is an ``ssl_ca``, or else
             ``preferred``.
         poll_min, poll_max: Seconds between two looks for changes, soon after one and long after.
-        pool_size: Connections kept open; three times as many may be open at once.
+        pool_size: Connections kept open; four times as many may be open at once.
     """
 
     host: str = "localhost"
@@ -78,10 +76,12 @@ def locate(url: StoreURL) -> Location:
         InvalidArgumentError: It can not be used like this.
     """
     try:
-        parsed = make_url(url.raw)
+        parsed = urlsplit(url.raw)
         port = parsed.port
-    except (ArgumentError, ValueError) as exc:
-        raise InvalidArgumentError(f"{url.scheme}:// needs a URL like {url.scheme}://user@localhost/events") from exc
+    except ValueError as exc:
+        raise InvalidArgumentError(
+            f"{url.scheme}:// needs a URL like {url.scheme}://user@localhost:3306/events [{exc}]"
+        ) from exc
     settings = dict(url.query)
     unknown = settings.keys() - set(_KNOWN)
     if unknown:
@@ -91,15 +91,15 @@ def locate(url: StoreURL) -> Location:
     return _located(parsed, port, settings)
 
 
-def _located(parsed: URL, port: int | None, settings: Mapping[str, str]) -> Location:
+def _located(parsed: SplitResult, port: int | None, settings: Mapping[str, str]) -> Location:
     ssl_ca = settings.get("ssl_ca")
     return Location(
-        host=parsed.host or "localhost",
+        host=parsed.hostname or "localhost",
         port=port or 3306,
         unix_socket=settings.get("unix_socket"),
-        user=parsed.username or "",
-        password=str(parsed.password or ""),
-        database=parsed.database or "",
+        user=unquote(parsed.username or ""),
+        password=unquote(parsed.password or ""),
+        database=unquote(parsed.path.removeprefix("/")),
         prefix=settings.get("prefix", DEFAULT_PREFIX),
         driver=settings.get("driver", "pymysql").lower(),
         ssl_mode=settings.get("ssl_mode", "verify_identity" if ssl_ca else "preferred").lower(),

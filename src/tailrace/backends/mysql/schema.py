@@ -59,13 +59,13 @@ def check(calls: Calls, prefix: str, deadline: float, *, create: bool = False) -
     """Refuse tables that are not of this release.
 
     Args:
-        create: Whether to make them if there are none.
+        create: Whether to make them if there are none, and to bring older ones up to this release.
 
     Raises:
         StoreUnusableError: There are none, or they are older or newer.
     """
     found = calls.again(lambda line: version(line, prefix, deadline), deadline)
-    if found == 0 and create:
+    if found < newest() and create:
         migrate(calls, prefix, deadline)
         return
     if found == 0:

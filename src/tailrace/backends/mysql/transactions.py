@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 
 from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.errors import DEADLOCK, DUPLICATE, code_of
-from tailrace.backends.mysql.line import CutShort, Line, Rows
+from tailrace.backends.mysql.line import IMPATIENCE, CutShort, Line, Rows
 from tailrace.backends.mysql.writing import Ask
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class _Transaction:
             # A little less than we wait ourselves, so that the server says why. It takes whole seconds.
             seconds = max(1, int(deadline - time.monotonic()))
             self._begin = [b"SET SESSION innodb_lock_wait_timeout = %d" % seconds, b"BEGIN"]
-            self._end = [b"SET SESSION innodb_lock_wait_timeout = %d" % line.impatience]
+            self._end = [b"SET SESSION innodb_lock_wait_timeout = %d" % IMPATIENCE]
 
     def ask(self, statements: Sequence[bytes]) -> Sequence[Rows]:
         """Run statements inside of it."""
