@@ -44,6 +44,7 @@ ARROWS = {
     "backends.sqlite": f"{_STORE} backends.sql",
     "backends.redis": f"{_STORE} backends.connections",
     "backends.postgres": f"{_STORE} backends.connections backends.sql",
+    "backends.mysql": f"{_STORE} backends.connections backends.sql",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
@@ -67,7 +68,7 @@ OWNERS = {
     "hiredis": ("backends.redis",),
     "psycopg": ("backends.postgres", "testing"),
     "psycopg_pool": ("backends.postgres",),
-    "pymysql": ("backends.mysql",),
+    "pymysql": ("backends.mysql", "testing"),
     "nats": ("backends.nats",),
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),

@@ -1,0 +1,106 @@
+"""What a sweep finds and does in MySQL: each call one short transaction."""
+
+import time
+from collections.abc import Sequence
+
+from tailrace.backends.mysql import writing
+from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.line import Rows
+from tailrace.backends.mysql.tables import Statements
+from tailrace.backends.mysql.transactions import Transactions
+from tailrace.backends.mysql.writing import Ask
+from tailrace.backends.sql.cuts import Cut
+from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
+from tailrace.retention import Retention
+
+
+class MysqlGround(Ground):
+    """Thread-safe.
+
+    Args:
+        timeout: Seconds that one transaction may take.
+    """
+
+    def __init__(self, calls: Calls, transactions: Transactions, statements: Statements, timeout: float) -> None:
+        self._calls = calls
+        self._transactions = transactions
+        self._statements = statements
+        self._timeout = timeout
+
+    def stamp(self, ago: float) -> int:
+        """Return the stamp of that many seconds ago, by the server's clock."""
+        return max(0, int(self._look(self._statements.now)[0][0]) - int(ago * 1e6))
+
+    def aged(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index by age."""
+        return self._candidates(self._statements.aged % (before, after[0], after[0], after[1], BATCH))
+
+    def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of their ids."""
+        return self._candidates(self._statements.overfull % (max(after[1], 0), records, size, BATCH))
+
+    def idle(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index of idle ones."""
+        return self._candidates(self._statements.idle % (before, after[0], after[0], after[1], BATCH))
+
+    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut:
+        """Remove records of one topic."""
+
+        def chunk(ask: Ask) -> writing.Cutting:
+            row = writing.find(ask, self._statements, candidate.name)
+            if row is None or row.id != candidate.id:
+                return writing.Cutting((), Cut())
+            return writing.cut(ask, self._statements, row, keep, oldest, room)
+
+        return self._transactions.run(chunk, self._deadline())
+
+    def forget(self, candidate: Candidate, before: int) -> bool:
+        """End the life of one topic."""
+
+        def work(ask: Ask) -> tuple[Sequence[bytes], bool]:
+            # Looked at again, in the transaction that ends it: an append may have come in between.
+            row = writing.find(ask, self._statements, candidate.name)
+            if row is None or not ask([self._statements.still_idle % (candidate.id, before)])[-1]:
+                return (), False
+            return writing.bury(self._statements, row, candidate.name), True
+
+        return self._transactions.run(work, self._deadline())
+
+    def next_remains(self, after: int) -> int | None:
+        """Return a topic's id."""
+        rows = self._look(self._statements.next_remains % after)
+        return int(rows[0][0]) if rows else None
+
+    def reclaim(self, topic_id: int, room: int) -> int:
+        """Remove records of a topic that is gone."""
+
+        def work(ask: Ask) -> tuple[Sequence[bytes], int]:
+            removed = _removed(ask, self._statements.reclaim % (topic_id, room))
+            return (b"DO 0" if removed >= room else self._statements.drop_remains % topic_id,), removed
+
+        return self._transactions.run(work, self._deadline())
+
+    def expire(self, before: int) -> int:
+        """Forget some deleted lives."""
+
+        def work(ask: Ask) -> tuple[Sequence[bytes], int]:
+            return (b"DO 0",), _removed(ask, self._statements.expire % (before, BATCH))
+
+        return self._transactions.run(work, self._deadline())
+
+    def _candidates(self, statement: bytes) -> Sequence[Candidate]:
+        return [
+            Candidate(value, topic_id, bytes(name).decode(), records, size)
+            for value, topic_id, name, records, size in self._look(statement)
+        ]
+
+    def _look(self, statement: bytes) -> Rows:
+        deadline = self._deadline()
+        return self._calls.again(lambda line: line.ask([statement], deadline)[-1], deadline)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._timeout
+
+
+def _removed(ask: Ask, statement: bytes) -> int:
+    return int(ask([statement, b"SELECT ROW_COUNT()"])[-1][0][0])

@@ -1,0 +1,65 @@
+"""A MariaDB server that tests share, and a store on it with a database of its own for each case."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from tailrace import spi
+from tailrace.options import StoreOptions, parse_url
+from tailrace.testing.servers.mariadb import MariadbServer
+from tailrace.testing.stores import StoreUnderTest
+
+TABLES = ("topics", "records", "graves", "remains")
+
+
+@contextmanager
+def mariadb_server(**settings: str) -> Iterator[MariadbServer]:
+    """Run a server on a free port."""
+    with MariadbServer(settings=settings) as server:
+        yield server
+
+
+class MysqlUnderTest(StoreUnderTest):
+    """A database of its own on a server."""
+
+    name = "mysql"
+
+    def __init__(self, server: MariadbServer, **more: str) -> None:
+        super().__init__()
+        self._server = server
+        self._more = more
+        self._copies = 0
+        self.database = server.create_database()
+        spi.open_store(parse_url(self.url()), StoreOptions(create=True)).close()
+
+    def url(self) -> str:
+        return self._server.url(self.database, **self._more)
+
+    def open(self, options: StoreOptions | None = None) -> spi.Backend:
+        return spi.open_store(parse_url(self.url()), options or StoreOptions())
+
+    def backup(self) -> object:
+        self._copies += 1
+        for table in TABLES:
+            self._execute(f"CREATE TABLE copy{self._copies}_{table} SELECT * FROM tailrace_{table}")
+        return self._copies
+
+    def restore(self, backup: object) -> None:
+        # At once: whoever is connected sees the old rows or the new ones.
+        statements = [
+            statement
+            for table in TABLES
+            for statement in (
+                f"DELETE FROM tailrace_{table}",
+                f"INSERT INTO tailrace_{table} SELECT * FROM copy{backup}_{table}",
+            )
+        ]
+        self._execute("BEGIN", *statements, "COMMIT")
+
+    def close(self) -> None:
+        super().close()
+        self._server.drop_database(self.database)
+
+    def _execute(self, *statements: str) -> None:
+        with closing(self._server.connect(self.database)) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
