@@ -7,7 +7,7 @@ from typing import Self
 from typing_extensions import override
 
 from tailrace import arguments, native
-from tailrace.engine import Step
+from tailrace.engine import PULL_GRACE, Step
 from tailrace.errors import DurableStreamError
 from tailrace.facade import SubscriptionFacade
 from tailrace.protocols import DurableStreamSubscription
@@ -21,8 +21,21 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
 
     @override
     def __enter__(self) -> Self:
-        self._reader.enter()
-        return self
+        reader, waiter = self._reader, self._reader.feed.waiter
+        attempt = object()
+        try:
+            while True:
+                generation = waiter.generation
+                todo = reader.enter(attempt)
+                if todo is None:
+                    return self
+                if todo is Step.PULL:
+                    self._pull()
+                else:
+                    waiter.wait(generation, arguments.FOREVER)
+        except BaseException as exc:
+            reader.fail_to_enter(attempt, exc)
+            raise
 
     @override
     def __exit__(
@@ -60,7 +73,8 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
 
     def _receive(self, timeout: float) -> DurableStreamRecord | Closed | None:
         reader, waiter = self._reader, self._reader.feed.waiter
-        deadline = time.monotonic() + timeout
+        started = time.monotonic()
+        deadline = started + timeout
         pulled = False
         while True:
             generation = waiter.generation
@@ -70,9 +84,10 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
                 return outcome
             if isinstance(outcome, Closed):
                 return outcome
-            remaining = deadline - time.monotonic()
+            until = max(deadline, started + PULL_GRACE) if pulled and reader.pulling else deadline
+            remaining = until - time.monotonic()
             if outcome is Step.PULL and (remaining > 0 or not pulled):
-                reader.pull()
+                self._pull()
                 pulled = True
             elif remaining <= 0:
                 if native.patched():
@@ -81,3 +96,10 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
                 return None
             else:
                 waiter.wait(generation, min(remaining, reader.pause()))
+
+    def _pull(self) -> None:
+        reader = self._reader
+        if reader.local:
+            reader.pull()
+        else:
+            reader.begin_pull(at_once=True)

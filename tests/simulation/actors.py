@@ -278,6 +278,10 @@ class Cast:
         for kind in kinds:
             self.store.recover(kind)
 
+    def _lock(self, actor: Actor, name: str, topic: str, seconds: float) -> None:
+        self.history.trouble("appends", seconds)
+        self.store.lock(topic, seconds)
+
     def _append_fault(self, actor: Actor, name: str, fault: str) -> None:
         self.store.append_faults.append(fault)
 

@@ -35,31 +35,31 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "a refused entry is settled as stored": Edit(
         f"{_ENGINE}.appender",
-        "            each.settle(outcome)\n",
-        "            each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n",
+        "                each.settle(outcome)\n",
+        "                each.settle(outcome if isinstance(outcome, AppendUnknown) else outcomes[0])\n",
     ),
     "leadership is not handed on": Edit(
-        f"{_ENGINE}.appender",
-        "            ticket.settle(outcome)\n        self._hand_on()\n",
-        "            ticket.settle(outcome)\n        with self._lock:\n            self._leader = None\n",
+        f"{_ENGINE}.lane",
+        "        self.leader = fitting[-1] if fitting else None\n",
+        "        self.leader = None\n",
     ),
     "an interrupted leader hands nothing on": Edit(
         f"{_ENGINE}.appender",
-        "            each.settle(AppendUnknown(error))\n        self._hand_on()\n",
-        "            each.settle(AppendUnknown(error))\n",
+        "            if lane is not None and lane.abandon(ticket):\n                self._hand_on(lane, ticket)\n",
+        "            if lane is not None:\n                lane.abandon(ticket)\n",
     ),
     "an unknown append is sent once more": Edit(
         f"{_ENGINE}.appender",
         "            failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)\n",
         "            if exc.maybe_stored:\n"
-        "                self._backend.append([each.entry for each in batch], timeout)\n"
+        "                self._backend.append(entries, timeout)\n"
         "            failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)\n",
     ),
     "a lost reply is told as refused": Edit(
         f"{_ENGINE}.appender", "AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)", "AppendRefused(exc)"
     ),
     "a ticket whose time is over stays in the queue": Edit(
-        f"{_ENGINE}.appender", "        self._queue.remove(ticket)\n        message", "        message"
+        f"{_ENGINE}.lane", "            self.queue.remove(ticket)\n        message", "            pass\n        message"
     ),
     "a page that says more is not followed by another": Edit(
         f"{_ENGINE}.hub", "        if chunk.more:\n            self._dirty[channel] = None\n", ""
@@ -102,9 +102,26 @@ MUTATIONS: dict[str, Edit] = {
         "",
     ),
     "an interruption leaves the queue torn": Edit(
-        f"{_ENGINE}.appender",
-        "                if each in self._queue:\n",
-        "                if not each.sent and each in self._queue:\n",
+        f"{_ENGINE}.lane",
+        "if each not in gone and each.lane is self)",
+        "if each.sent or each not in gone)",
+    ),
+    "what went on aside stays in the queue as well": Edit(
+        f"{_ENGINE}.appender", "            lane.queue = deque(staying)\n", "            lane.queue.extend(staying)\n"
+    ),
+    "nobody is called to lead aside": Edit(f"{_ENGINE}.appender", "        _call(called)\n", ""),
+    "a topic that is locked delays the others": Edit(
+        f"{_ENGINE}.engine",
+        "        return Entry(topic, payloads, may_wait=False)\n",
+        "        return Entry(topic, payloads)\n",
+    ),
+    "the end of a pull wakes nobody": Edit(
+        f"{_ENGINE}.reader",
+        "        self._pulled(pull)\n        self.feed.waiter.fire()\n",
+        "        self._pulled(pull)\n",
+    ),
+    "a pull whose start was interrupted is waited for": Edit(
+        f"{_ENGINE}.reader", "            self._pulled(pull)\n            raise\n", "            raise\n"
     ),
 }
 """By what is wrong with it."""

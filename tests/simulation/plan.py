@@ -36,6 +36,7 @@ class Plan:
     """Everything about a history that is not the schedule.
 
     Attributes:
+        local: Whether readers pull pages themselves; otherwise workers do.
         hints: ``late``: up to a second; ``unsure``: some are lost and the watch says so; ``lost``: and it does not.
         latencies: Seconds that the calls of the store take, in turn.
         mean_gap: For the schedule: points between two preemptions, on average.
@@ -45,6 +46,7 @@ class Plan:
     topics: tuple[str, ...]
     engine: EngineOptions
     store: StoreOptions
+    local: bool
     hints: Hints
     latencies: tuple[float, ...]
     mean_gap: float
@@ -57,7 +59,8 @@ class Plan:
 
     def __str__(self) -> str:
         head = (
-            f"seed {self.seed}: hints {self.hints}, latencies {self.latencies}, {self.engine}, {self.store.retention}"
+            f"seed {self.seed}: hints {self.hints}, {'local' if self.local else 'remote'}, latencies {self.latencies}, "
+            f"{self.engine}, {self.store.retention}"
         )
         return "\n".join([head, *(f"  {actor.name}: {'; '.join(map(str, actor.ops))}" for actor in self.actors)])
 
@@ -119,6 +122,7 @@ class _Draw:
             latencies=pick(((0.0,), (0.001,), (0.0, 0.002, 0.0, 0.03), (0.01, 0.05), (0.0, 0.0, 0.2))),
             mean_gap=pick((4.0, 15.0, 60.0, 200.0, 1000.0)),
             actors=tuple(actors),
+            local=pick((True, False, False)),
         )
 
     def topic(self) -> str:
@@ -216,8 +220,10 @@ class _Draw:
                 what = self.pick(("reads", "reads", "appends", "watch", "everything"))
                 how = self.pick(("away", "away", "each", "foreign"))
                 ops.append(Op(self.wait(), "outage", (what, how, self.pick((0.05, 0.4, 0.9, 2.0, 5.0)))))
-            elif kind < 0.8:
+            elif kind < 0.7:
                 ops.append(Op(self.wait(), "append fault", (self.pick(APPEND_FAULTS),)))
+            elif kind < 0.8:
+                ops.append(Op(self.wait(), "lock", (self.topic(), self.pick((0.01, 0.4, 2.0, 6.0)))))
             elif kind < 0.9:
                 ops.append(Op(self.wait(), "watch breaks"))
             elif kind < 0.95:

@@ -46,7 +46,7 @@ def simulate(plan: Plan, decisions: Decisions | None = None, *, schedule_seed: i
     world = World(drawn if decisions is None else Replayed(decisions))
     history = History(world)
     with inhabited(world), _undisturbed():
-        store = SimulatedStore(world, history, plan.store, plan.hints, plan.latencies)
+        store = SimulatedStore(world, history, plan.store, plan.hints, plan.latencies, local=plan.local)
         random, memory_log._random = memory_log._random, _Identities(store)  # type: ignore[assignment]
         try:
             client = StreamClient(store, options=plan.engine)

@@ -2,12 +2,9 @@
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from tests.simulation.world import EPOCH, Task, World
-
-T = TypeVar("T")
 
 
 class Lock:
@@ -164,37 +161,3 @@ class Weakref:
     """Stands in for the module ``weakref``."""
 
     WeakSet = OrderedWeakSet
-
-
-class Pool:
-    """Stands in for ``ThreadPoolExecutor``: the same bound, threads of the world."""
-
-    def __init__(self, world: World, most: int, name: str) -> None:
-        self._world = world
-        self._most = most
-        self._name = name
-        self._busy = 0
-        self._queue: list[Callable[[], None]] = []
-
-    def submit(self, work: Callable[[], T]) -> "Future[T]":
-        future: Future[T] = Future()
-
-        def perform() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as exc:  # noqa: BLE001
-                future.set_exception(exc)
-
-        self._queue.append(perform)
-        if self._busy < self._most:
-            self._busy += 1
-            self._world.spawn(self._name, self._work)
-        return future
-
-    def shutdown(self, wait: bool = True) -> None:
-        assert not wait, "the engine never waits for its workers"
-
-    def _work(self) -> None:
-        while self._queue:
-            self._queue.pop(0)()
-        self._busy -= 1

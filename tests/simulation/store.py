@@ -1,5 +1,6 @@
 """The memory store with scripted faults and latency, which writes down what was really in it at every moment."""
 
+import dataclasses
 from collections.abc import Collection, Sequence
 from itertools import cycle
 
@@ -16,6 +17,7 @@ from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import StoreOptions
 from tailrace.retention import Retention
 from tailrace.spi import (
+    AppendDeferred,
     Appended,
     AppendOutcome,
     AppendRefused,
@@ -41,7 +43,14 @@ class SimulatedStore(Backend):
     """
 
     def __init__(
-        self, world: World, history: History, options: StoreOptions, hints: Hints, latencies: Sequence[float]
+        self,
+        world: World,
+        history: History,
+        options: StoreOptions,
+        hints: Hints,
+        latencies: Sequence[float],
+        *,
+        local: bool,
     ) -> None:
         self.world = world
         self.history = history
@@ -49,14 +58,16 @@ class SimulatedStore(Backend):
         self.interrupt_read = False
         self.hints = hints
         self._inner = MemoryStore(options)
+        self._local = local
         self._latency = cycle(latencies)
         self._outages: dict[str, str] = {}
+        self._locked: dict[str, float] = {}
         self._watches: list[SimulatedWatch] = []
         self._identities = iter(range(1, 2**31))
 
     @property
     def capabilities(self) -> Capabilities:
-        return self._inner.capabilities
+        return dataclasses.replace(self._inner.capabilities, local=self._local)
 
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         fault = self.append_faults.pop(0) if self.append_faults else ""
@@ -75,7 +86,7 @@ class SimulatedStore(Backend):
             self._interrupt()
         if fault == "mixed":
             return [self._mixed(number, entry, timeout) for number, entry in enumerate(entries)]
-        outcomes = self.commit(entries, timeout)
+        outcomes = self._commit_unlocked(entries, timeout)
         if fault == "stuck":
             self.world.sleep(timeout)
             fault = "reply lost"
@@ -97,6 +108,14 @@ class SimulatedStore(Backend):
                 before[entry.topic] = self._grow(entry, outcome, before[entry.topic])
         self._changed(sorted({entry.topic for entry in entries}))
         return outcomes
+
+    def _commit_unlocked(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        until = self.world.now + timeout
+        for topic in {entry.topic for entry in entries if entry.may_wait}:
+            self.world.sleep(max(0.0, min(until, self._locked.get(topic, 0.0)) - self.world.now))
+        free = [entry for entry in entries if self._locked.get(entry.topic, 0.0) <= self.world.now]
+        done = dict(zip(map(id, free), self.commit(free, timeout), strict=True)) if free else {}
+        return [done.get(id(entry), AppendDeferred()) for entry in entries]
 
     def bounds(self, topic: str) -> Bounds | Unborn:
         self._take_time()
@@ -155,6 +174,10 @@ class SimulatedStore(Backend):
     def restore(self, backup: memory_backend.MemoryBackup) -> None:
         self._inner.restore(backup)
         self._changed(sorted(self.history.truth.versions))
+
+    def lock(self, topic: str, seconds: float) -> None:
+        """Hold a topic locked, as somebody else's transaction does: this client's appends wait, or are deferred."""
+        self._locked[topic] = self.world.now + seconds
 
     def fail(self, what: str, how: str) -> None:
         """Let every call of a kind fail from now on."""

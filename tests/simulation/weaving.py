@@ -26,6 +26,7 @@ WOVEN = (
     "tailrace.engine.engine",
     "tailrace.engine.feed",
     "tailrace.engine.hints",
+    "tailrace.engine.lane",
     "tailrace.engine.pump",
     "tailrace.engine.reader",
     "tailrace.engine.submission",
@@ -35,7 +36,14 @@ WOVEN = (
     "tailrace.subscription",
     "tailrace.topic",
 )
-PURE = ("tailrace.engine.backoff", "tailrace.engine.buffer", "tailrace.engine.chunk", "tailrace.engine.hub")
+PURE = (
+    "tailrace.engine.backoff",
+    "tailrace.engine.buffer",
+    "tailrace.engine.chunk",
+    "tailrace.engine.hub",
+    "tailrace.engine.sidings",
+    "tailrace.engine.ticket",
+)
 LEFT_ALONE = ("tailrace.engine.foreign",)
 """It has neither state nor time."""
 
@@ -167,7 +175,6 @@ def inhabited(world: World) -> Iterator[None]:
         "time": standins.Time(world),
         "random": standins.Jitter(),
         "weakref": standins.Weakref(),
-        "ThreadPoolExecutor": lambda most, thread_name_prefix: standins.Pool(world, most, thread_name_prefix),
         _POINT: world.point,
     }
     replaced: list[tuple[dict[str, Any], str, Any]] = []

@@ -32,7 +32,7 @@ async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient"
         StoreUnusableError: The store can not be used as it is; the message says what to do.
         DurableStreamUnavailableError: The store is away.
     """
-    workers = Workers()
+    workers = Workers(1)
     opening = workers.run(functools.partial(open_backend, url, options))
     workers.close()
     try:
@@ -64,7 +64,7 @@ class StreamClient(ClientFacade):
 
     async def close(self) -> None:
         """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""
-        workers = Workers()
+        workers = Workers(1)
         closing = workers.run(self._engine.close)
         workers.close()
         # Shielded, because a store that is half closed helps nobody: it is closed even if the caller is cancelled.

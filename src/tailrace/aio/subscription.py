@@ -1,6 +1,5 @@
 """The awaited subscription: a reader, and the waiting of a coroutine."""
 
-import asyncio
 import contextlib
 import math
 import time
@@ -9,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from tailrace import arguments
-from tailrace.aio.waiting import Alarm, run
-from tailrace.engine import Engine, Reader, Step
+from tailrace.aio.waiting import Alarm
+from tailrace.engine import PULL_GRACE, Reader, Step
 from tailrace.facade import SubscriptionFacade
 from tailrace.records import Closed, DurableStreamRecord
 
@@ -21,22 +20,34 @@ class Subscription(SubscriptionFacade):
     ``async with`` it, then ``receive`` or ``async for``, which ends when the subscription does.
     """
 
-    __slots__ = ("__weakref__", "_alarm", "_engine")
+    __slots__ = ("__weakref__", "_alarm")
     _colour = "aio."
 
-    def __init__(self, engine: Engine, reader: Reader) -> None:
+    def __init__(self, reader: Reader) -> None:
         super().__init__(reader)
-        self._engine = engine
         self._alarm = Alarm(reader.feed.waiter)
 
     async def __aenter__(self) -> Self:
+        reader, waiter, alarm = self._reader, self._reader.feed.waiter, self._alarm
+        attempt = object()
         try:
-            await run(self._engine, self._reader.enter)
-        except asyncio.CancelledError:
-            # The worker may still be entering it; then it finds it closed.
-            self._reader.close()
+            while True:
+                generation = waiter.generation
+                todo = reader.enter(attempt)
+                if todo is None:
+                    return self
+                if todo is Step.PULL:
+                    reader.begin_pull()
+                    continue
+                future = alarm.set(math.inf)
+                try:
+                    if waiter.generation == generation:
+                        await future
+                finally:
+                    alarm.clear(future)
+        except BaseException as exc:
+            reader.fail_to_enter(attempt, exc)
             raise
-        return self
 
     async def __aexit__(
         self,
@@ -66,7 +77,8 @@ class Subscription(SubscriptionFacade):
                 record = reader.last = self._ready.popleft()
                 return record
         # Without a deadline there is no timer: nobody needs ten thousand of them for next year.
-        deadline = time.monotonic() + timeout if timeout < arguments.FOREVER else math.inf
+        started = time.monotonic()
+        deadline = started + timeout if timeout < arguments.FOREVER else math.inf
         pulled = False
         while True:
             generation = waiter.generation
@@ -78,9 +90,10 @@ class Subscription(SubscriptionFacade):
                 if iterating:
                     raise StopAsyncIteration
                 return outcome
-            remaining = deadline - time.monotonic()
+            until = max(deadline, started + PULL_GRACE) if pulled and reader.pulling else deadline
+            remaining = until - time.monotonic()
             if outcome is Step.PULL and (remaining > 0 or not pulled):
-                await run(self._engine, reader.pull)
+                reader.begin_pull()
                 pulled = True
             elif remaining <= 0:
                 return None

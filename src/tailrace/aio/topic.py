@@ -126,4 +126,4 @@ class Topic(Producer):
         await run(self._engine, functools.partial(self._engine.seal, self._name, arguments.seal_error(error)))
 
     async def _subscribe(self, start: Callable[[], Place]) -> Subscription:
-        return Subscription(self._engine, self._engine.open(self._name, await run(self._engine, start)))
+        return Subscription(self._engine.open(self._name, await run(self._engine, start)))

@@ -1,62 +1,39 @@
 """Group commit: concurrent callers share one round trip, and a lone caller pays for no hand-off.
 
-Callers form a queue. Whoever finds nobody leading becomes the leader: it takes what is queued, sends it
-in one call of the store, gives everyone their outcome, hands leadership on to one who still waits, and
-returns. No thread of its own.
+Everybody appends in the main lane, until the store says of a topic that somebody else holds it locked (a transaction
+of an application, which may stay open for long). Its tickets then go on in a lane beside, and the other topics do not
+wait. As soon as one of them is stored, the topic comes back.
 
-    caller ──▶ queue ──▶ leader: gather, take, send, settle, hand on
+    caller ──▶ main lane ──▶ store
+                 │    ▲ stored
+        deferred ▼    │
+               side lane ──▶ store, waiting for the lock
 """
 
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tailrace.engine.foreign import foreign_errors
+from tailrace.engine.lane import LOCKED, Lane
+from tailrace.engine.sidings import Sidings
+from tailrace.engine.ticket import Ticket
 from tailrace.engine.waiter import Latch
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import EngineOptions
-from tailrace.spi import AppendOutcome, AppendRefused, AppendUnknown, Backend, Entry
+from tailrace.spi import AppendDeferred, AppendOutcome, AppendRefused, AppendUnknown, Backend, Entry
 
-GATHER_SHARE = 0.25
-"""Share of the last commit's time that a leader waits for the callers it has just woken."""
+ASK_AGAIN = 0.05
+"""Seconds until a store is asked again for a topic that it did not wait for."""
 
-GATHER_ABOVE = 0.0005
-"""Seconds: a commit faster than this is not worth waiting for company."""
+LEAST_TIME = 0.05
+"""Seconds that a ticket must have left for another attempt once its topic was found locked."""
 
-
-GATHER_AT_MOST = 0.02
-"""Seconds that a leader waits for company, however slow the store was."""
-
-
-class Ticket:
-    """One caller's place in the queue.
-
-    Args:
-        entry: What it appends.
-        deadline: On the monotonic clock.
-        settled: Called once the outcome is known; must not block.
-        called_to_lead: Called when it is this ticket's turn to lead: somebody must then call ``lead`` with it.
-    """
-
-    __slots__ = ("called_to_lead", "deadline", "entry", "leads", "outcome", "sent", "settled")
-
-    def __init__(
-        self, entry: Entry, deadline: float, settled: Callable[[], None], called_to_lead: Callable[[], None]
-    ) -> None:
-        self.entry = entry
-        self.deadline = deadline
-        self.settled = settled
-        self.called_to_lead = called_to_lead
-        self.outcome: AppendOutcome | None = None
-        self.leads = False
-        self.sent = False
-
-    def settle(self, outcome: AppendOutcome) -> None:
-        """Give this caller its outcome, unless it has one already, and wake it."""
-        if self.outcome is None:
-            self.outcome = outcome
-        self.settled()
+WAIT_SHARE = 0.9
+"""Share of the oldest ticket's time that the store may wait for a lock: whoever shares the batch hears that it was not
+stored before its own time is over, when nobody could tell any more."""
 
 
 class Appender:
@@ -66,12 +43,8 @@ class Appender:
         self._backend = backend
         self._options = options
         self._lock = threading.Lock()
-        self._queue: deque[Ticket] = deque()
-        self._leader: Ticket | None = None
-        self._batch: Sequence[Ticket] = ()
-        self._gathering: tuple[int, Latch] | None = None
-        self._last_size = 0
-        self._last_seconds = 0.0
+        self._main = Lane(self._lock, self._send, options)
+        self._sidings = Sidings(lambda waits: Lane(self._lock, self._send, options, waits=waits, aside=True))
         self._closed = False
         self.batches = 0
 
@@ -83,18 +56,19 @@ class Appender:
         latch = Latch()
         ticket = Ticket(entry, self._deadline(), latch.release, latch.release)
         try:
-            if not self._enter(ticket):
-                latch.wait(ticket.deadline - time.monotonic())
-                if ticket.outcome is None:
-                    self.expire(ticket)
-            if ticket.outcome is None:
+            if self._enter(ticket):
                 self.lead(ticket)
+            while ticket.outcome is None:
+                # It may lead twice: first in the main lane, and then in the one that it was sent to.
+                if not latch.wait(ticket.deadline - time.monotonic()):
+                    self.expire(ticket)
+                if ticket.outcome is None:
+                    self.lead(ticket)
         except BaseException:
             # KeyboardInterrupt, a soft time limit, a killed greenlet: it may come at any instruction,
             # and nobody else may hang or be sent twice because of it.
             self.abandon(ticket)
             raise
-        assert ticket.outcome is not None
         return ticket.outcome
 
     def submit(self, entry: Entry, settled: Callable[[], None], called_to_lead: Callable[[Ticket], None]) -> Ticket:
@@ -112,6 +86,15 @@ class Appender:
                 settled()
         return ticket
 
+    def lead(self, ticket: Ticket) -> None:
+        """Send a batch that this ticket is part of, and hand leadership on. Blocks on the store.
+
+        Called twice, or when it is not this ticket's turn, it does nothing.
+        """
+        lane = ticket.lane
+        if lane is not None and lane.lead(ticket):
+            self._hand_on(lane, ticket)
+
     def lead_for(self, ticket: Ticket) -> None:
         """``lead`` in a thread of its own, where nobody else cleans up if it is interrupted."""
         try:
@@ -123,15 +106,30 @@ class Appender:
     def expire(self, ticket: Ticket) -> None:
         """Decide the outcome of a ticket whose caller stops waiting; it stays open only if it is about to lead."""
         with self._lock:
-            if ticket.outcome is not None or (self._leader is ticket and not ticket.sent):
+            lane = ticket.lane
+            if ticket.outcome is not None or lane is None or (lane.leader is ticket and not ticket.sent):
                 return
-            outcome = self._too_late(ticket)
+            outcome = lane.too_late(ticket)
         ticket.settle(outcome)
 
+    def abandon(self, ticket: Ticket) -> None:
+        """Give up a ticket whose caller was interrupted, wherever it was."""
+        # It may have led the main lane until it was deferred, and not have handed that on yet.
+        for lane in (self._main, ticket.lane):
+            if lane is not None and lane.abandon(ticket):
+                self._hand_on(lane, ticket)
+        # Perhaps it had just handed on and was interrupted before it woke its successor.
+        with self._lock:
+            leaders = [lane.leader for lane in (self._main, *self._sidings)]
+        _call(leader for leader in leaders if leader is not None)
+
     def close(self) -> None:
-        """Refuse appends from now on; the ones under way end as usual."""
+        """Refuse appends from now on, and those that wait aside; the ones under way end as usual."""
         with self._lock:
             self._closed = True
+            waiting = [ticket for lane in self._sidings for ticket in lane.withdraw()]
+        for ticket in waiting:
+            ticket.settle(_refused("the client is closed"))
 
     def _deadline(self) -> float:
         return time.monotonic() + self._options.append_timeout
@@ -139,129 +137,91 @@ class Appender:
     def _enter(self, ticket: Ticket) -> bool:
         with self._lock:
             if self._closed:
-                ticket.outcome = AppendRefused(DurableStreamUnavailableError("the client is closed"))
+                ticket.outcome = _refused("the client is closed")
                 return True
-            self._queue.append(ticket)
-            if self._leader is None:
-                self._leader = ticket
-                return True
-            # Looked at once: the leader stops gathering without the lock.
-            gathering = self._gathering
-            if gathering is not None and len(self._queue) >= gathering[0]:
-                gathering[1].release()
-        return False
+            return (self._sidings.get(ticket.entry.topic) or self._main).enter(ticket)
 
-    def lead(self, ticket: Ticket) -> None:
-        """Send a batch that this ticket is part of, and hand leadership on. Blocks on the store.
-
-        Called twice, or when it is not this ticket's turn, it does nothing.
-        """
-        with self._lock:
-            if self._leader is not ticket or ticket.leads:
-                return
-            ticket.leads = True
-        self._gather()
-        # Mostly once. Somebody who was interrupted while it queued may stand before this ticket, and leave no room for
-        # it in the first batch.
-        while ticket.outcome is None:
-            remaining = ticket.deadline - time.monotonic()
-            if remaining > 0:
-                self._send(self._take(ticket, remaining), remaining)
-                continue
-            # Too late for this one; the others are not to be sent with what is left of its time.
-            with self._lock:
-                outcome = self._too_late(ticket)
-            ticket.settle(outcome)
-        self._hand_on()
-
-    def _send(self, batch: Sequence[Ticket], timeout: float) -> None:
+    def _send(self, lane: Lane, batch: Sequence[Ticket], timeout: float) -> float:
         started = time.monotonic()
+        deferred: list[Ticket] = []
+        if lane.aside:
+            # Not sent for nothing: what would be cut off by its time could not be told as not stored.
+            deferred = [each for each in batch if each.deadline <= started + LEAST_TIME]
+            sent = [each for each in batch if each.deadline > started + LEAST_TIME]
+            outcomes = self._append_aside(sent, lane, started) if sent else []
+        else:
+            sent = list(batch)
+            outcomes = self._append([each.entry for each in sent], timeout)
+        seconds = time.monotonic() - started
+        lane.last_size, lane.last_seconds = len(batch), seconds
+        for each, outcome in zip(sent, outcomes, strict=True):
+            if isinstance(outcome, AppendDeferred):
+                deferred.append(each)
+            else:
+                each.settle(outcome)
+        if deferred or lane.aside:
+            self._sort(lane, sent, deferred)
+        # A store that waited has done so in our place.
+        return ASK_AGAIN if deferred and lane.aside and seconds < timeout / 2 else 0.0
+
+    def _append_aside(self, sent: Sequence[Ticket], lane: Lane, now: float) -> Sequence[AppendOutcome]:
+        entries = [each.entry._replace(may_wait=lane.waits) for each in sent]
+        left = min(each.deadline for each in sent) - now
+        return self._append(entries, left * WAIT_SHARE if lane.waits else left)
+
+    def _append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        self.batches += 1
         try:
             with foreign_errors(maybe_stored=True):
-                outcomes = self._backend.append([each.entry for each in batch], timeout)
+                return self._backend.append(entries, timeout)
         except DurableStreamUnavailableError as exc:
             failed = AppendUnknown(exc) if exc.maybe_stored else AppendRefused(exc)
-            outcomes = [failed] * len(batch)
-        self._last_size, self._last_seconds = len(batch), time.monotonic() - started
-        self.batches += 1
-        for each, outcome in zip(batch, outcomes, strict=True):
-            each.settle(outcome)
+            return [failed] * len(entries)
 
-    def _gather(self) -> None:
-        # Without this, a slow store is fed by two alternating halves: the callers of one commit queue
-        # again just after the next one was sent. Waiting briefly for those it has just woken makes one.
-        if self._last_size < 2 or self._last_seconds < GATHER_ABOVE:
-            return
+    def _sort(self, lane: Lane, sent: Sequence[Ticket], deferred: Sequence[Ticket]) -> None:
+        """Let the topics that were deferred go on aside, and those that were not go on in the main lane.
+
+        Whoever queues behind one of them goes along, in the order in which they came.
+        """
         with self._lock:
-            if len(self._queue) >= self._last_size:
+            soon = math.inf if self._closed else time.monotonic() + LEAST_TIME
+            locked = {ticket.entry.topic for ticket in deferred}
+            for topic in {ticket.entry.topic: None for ticket in sent if ticket.entry.topic not in locked}:
+                self._sidings.shut(topic)
+            staying, called = [], []
+            for ticket in (*(each for each in deferred if each.deadline > soon), *lane.queue):
+                topic = ticket.entry.topic
+                target = (self._sidings.open(topic) if topic in locked else self._sidings.get(topic)) or self._main
+                ticket.sent = False
+                if target is lane:
+                    staying.append(ticket)
+                else:
+                    ticket.leads = False
+                    if target.enter(ticket):
+                        called.append(ticket)
+            # In one step, or somebody might be in it twice; whoever went on is taken for gone from here by ``abandon``.
+            lane.queue = deque(staying)
+            lane.batch = ()
+        for ticket in deferred:
+            if ticket.deadline <= soon:
+                ticket.settle(_refused("the client is closed" if soon == math.inf else LOCKED))
+        _call(called)
+
+    def _hand_on(self, lane: Lane, ticket: Ticket) -> None:
+        with self._lock:
+            if lane.leader is not ticket:
                 return
-            latch = Latch()
-            self._gathering = (self._last_size, latch)
-        latch.wait(min(self._last_seconds * GATHER_SHARE, GATHER_AT_MOST))
-        self._gathering = None
+            leader = lane.next_leader()
+            if leader is None and lane.aside:
+                self._sidings.remove(lane)
+        if leader is not None:
+            leader.called_to_lead()
 
-    def _take(self, leader: Ticket, remaining: float) -> Sequence[Ticket]:
-        # Whoever came while the leader gathered has more time than it. A leader that is nearly out of
-        # time leaves them to the next one, or its short deadline would become theirs.
-        until = leader if remaining < self._options.append_timeout / 2 else None
-        with self._lock:
-            # Noted first: if the leader is interrupted on the way, ``abandon`` finds all of them here, and
-            # takes out of the queue those that still stand in it.
-            self._batch = batch = self._first_fitting(until)
-            for ticket in batch:
-                ticket.sent = True
-                self._queue.popleft()
-        return batch
 
-    def _first_fitting(self, until: Ticket | None = None) -> list[Ticket]:
-        records = size = 0
-        fitting: list[Ticket] = []
-        for ticket in self._queue:
-            records += len(ticket.entry.payloads)
-            size += sum(map(len, ticket.entry.payloads))
-            if fitting and (records > self._options.batch_records or size > self._options.batch_bytes):
-                break
-            fitting.append(ticket)
-            if ticket is until:
-                break
-        return fitting
+def _call(leaders: Iterable[Ticket]) -> None:
+    for leader in leaders:
+        leader.called_to_lead()
 
-    def _too_late(self, ticket: Ticket) -> AppendOutcome:
-        seconds = self._options.append_timeout
-        if ticket.sent:
-            message = f"the store did not answer within {seconds:g} s: the record may or may not be stored"
-            return AppendUnknown(DurableStreamUnavailableError(message, maybe_stored=True))
-        self._queue.remove(ticket)
-        message = f"the record was not stored: its turn did not come within {seconds:g} s"
-        return AppendRefused(DurableStreamUnavailableError(message))
 
-    def _hand_on(self) -> None:
-        with self._lock:
-            self._batch = ()
-            # The youngest of the next batch leads: it has the most time left, so the store's call is
-            # bounded by it, and the older ones leave on their own deadlines.
-            fitting = self._first_fitting()
-            self._leader = fitting[-1] if fitting else None
-        if fitting:
-            fitting[-1].called_to_lead()
-
-    def abandon(self, ticket: Ticket) -> None:
-        """Give up a ticket whose caller was interrupted, wherever it was."""
-        with self._lock:
-            leader = self._leader
-            batch = self._batch if leader is ticket else ()
-            for each in (ticket, *batch):
-                if each in self._queue:
-                    self._queue.remove(each)
-        if leader is not ticket:
-            # Perhaps it had just handed on and was interrupted before it woke its successor.
-            if leader is not None:
-                leader.called_to_lead()
-            return
-        self._gathering = None
-        error = DurableStreamUnavailableError(
-            "the thread that was sending this record was interrupted: it may or may not be stored", maybe_stored=True
-        )
-        for each in batch:
-            each.settle(AppendUnknown(error))
-        self._hand_on()
+def _refused(reason: str) -> AppendRefused:
+    return AppendRefused(DurableStreamUnavailableError(reason))

@@ -47,6 +47,12 @@ from tailrace.spi import (
     Unborn,
 )
 
+WORKERS = 8
+"""Calls of event loops that wait for the store at once, at most; appends are not among them."""
+
+PULLERS = 32
+"""Pages of event loops' subscriptions that are read at once, at most. As many may hang; then the others wait."""
+
 STOPS_WITHIN = 0.5
 """Seconds that the reading loop gets to end by itself, before and after its store is closed."""
 
@@ -76,7 +82,9 @@ class Engine:
             page_bytes=min(options.page_bytes, options.buffer_bytes),
         )
         self.hooks = Hooks(hooks)
-        self._max_payload = min(options.max_payload, backend.capabilities.max_payload)
+        capabilities = backend.capabilities
+        self.local = capabilities.local
+        self._max_payload = min(options.max_payload, capabilities.max_payload)
         self._closed = False
         self._start_afresh()
         renew_in_child(self)
@@ -303,6 +311,7 @@ class Engine:
             readers = list(self._readers)
         self._appender.close()
         self.workers.close()
+        self.pullers.close()
         for reader in readers:
             reader.close()
         # A loop that waits for a store that hangs ends only once that is closed; any other one ends before, in peace.
@@ -325,7 +334,9 @@ class Engine:
         self.hub = Hub(self.options.outage_budget)
         self._counts = {"appended": 0, "appends_refused": 0, "appends_unknown": 0}
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
-        self.workers = Workers()
+        self.workers = Workers(WORKERS)
+        # Apart, so that those who catch up from a store that hangs keep nobody from appending or subscribing.
+        self.pullers = Workers(PULLERS)
         self._abandoned: deque[Feed] = deque()
         self._appender = Appender(self.backend, self.options)
         self._pump = Pump(self.backend, self.hub, self.lock, self.options, self.hooks, self._release_abandoned)
@@ -359,7 +370,7 @@ class Engine:
                 store = self.backend.capabilities.max_payload
                 named = "the max_payload option" if self._max_payload < store else "the store's limit"
                 raise PayloadTooLargeError(len(payload), self._max_payload, named=named)
-        return Entry(topic, payloads)
+        return Entry(topic, payloads, may_wait=False)
 
     def _check_open(self) -> None:
         if self._closed:

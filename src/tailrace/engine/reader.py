@@ -30,7 +30,12 @@ class Step(enum.Enum):
     WAIT = enum.auto()
     """Wait on the feed's waiter, at most ``pause()`` seconds."""
     PULL = enum.auto()
-    """Call ``pull``, which blocks on the store."""
+    """Call ``begin_pull``, or ``pull``, which blocks on the store."""
+
+
+PULL_GRACE = 0.05
+"""Seconds that a ``receive`` takes for a page that it asks for, even if its own timeout is shorter: whoever only polls,
+with a timeout of 0, gets what a prompt store has."""
 
 
 class Reader:
@@ -47,6 +52,10 @@ class Reader:
         self._outage = Outage(engine.options.outage_budget)
         self._start = start
         self.feed = Feed(topic, start, engine.new_buffer())
+        self._attempt: object = None
+        self._entered = False
+        self._pull: object = None
+        self._broken: BaseException | None = None
         self.ready: deque[DurableStreamRecord] = deque()
         self.last: DurableStreamRecord | None = None
 
@@ -61,34 +70,66 @@ class Reader:
         """Why it ended, once it has."""
         return self.feed.ending if self.feed.state is FeedState.ENDED else None
 
-    def enter(self) -> None:
-        """Start delivery: pull the first page from the boundary. Blocks on the store.
+    @property
+    def local(self) -> bool:
+        """Whether a pull waits for no network, so that a thread that wants the records may do it."""
+        return self._engine.local
+
+    @property
+    def pulling(self) -> bool:
+        """Whether a page is being read in a worker."""
+        return self._pull is not None
+
+    def enter(self, attempt: object) -> Step | None:
+        """Start delivery with the first page from the boundary: return what to do before asking again, or ``None``.
+
+        Never blocks. Whatever interrupts it, or the waiting in between, must be told to ``fail_to_enter``.
+
+        Args:
+            attempt: The same object until it has entered, and another one whenever somebody enters.
 
         Raises:
             CursorUnavailableError: The boundary no longer holds.
             DurableStreamUnavailableError: The store is away, or this is not a new subscription.
         """
-        is_new = False
-        try:
-            with self._engine.lock:
-                if self.feed.state is FeedState.ENDED:
+        feed = self.feed
+        with self._engine.lock:
+            if self._attempt is not attempt:
+                if feed.state is FeedState.ENDED:
                     raise DurableStreamUnavailableError("this subscription has ended: subscribe again from its cursor")
-                if self.feed.state is not FeedState.NEW:
+                if feed.state is not FeedState.NEW:
                     raise DurableStreamUnavailableError("this subscription was entered before: each only once")
-                is_new = True
+                self._attempt = attempt
                 # Registered in the same hold of the lock that makes it live: a close() finds both or neither.
                 self._engine.admit(self)
-                self.feed.state = FeedState.BEHIND
-            outcome = self._engine.read(self.feed.topic, self._start)
-            if not isinstance(outcome, Page):
-                raise outcome.error if not isinstance(outcome, PositionLost) else CursorUnavailableError(outcome.reason)
-            self._accept(outcome, self._start)
-            if self._engine.hooks:
-                self._engine.hooks.emit(SubscriptionStarted(self.feed.topic))
-        except BaseException as exc:
-            if is_new:
-                self._abort(exc)
-            raise
+                feed.state = FeedState.BEHIND
+            if not self._entered and feed.state is not FeedState.ENDED:
+                self._raise_if_broken()
+                if feed.ending is None:
+                    return Step.WAIT if self._pull is not None else Step.PULL
+                if feed.ending.exception is not None:
+                    raise feed.ending.exception
+        if not self._entered:
+            # Whether the place holds, nobody knows: it is not for us to say so.
+            closed = "its client" if self._engine.closed else "it"
+            raise DurableStreamUnavailableError(f"this subscription was not entered: {closed} was closed meanwhile")
+        if self._engine.hooks:
+            self._engine.hooks.emit(SubscriptionStarted(feed.topic))
+        return None
+
+    def fail_to_enter(self, attempt: object, exc: BaseException) -> None:
+        """End this reader because an attempt to enter failed; does nothing if it was entered before that."""
+        if self._attempt is not attempt:
+            return
+        with self._engine.lock:
+            if self.feed.state is not FeedState.ENDED:
+                self.feed.close()
+                if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
+                    self.feed.ending = StreamEnd("failed", str(exc), exc)
+            dismissal = self._engine.dismiss(self)
+        self._engine.farewell(self, dismissal)
+        if not isinstance(exc, Exception):
+            self._engine.rouse()
 
     def step(self) -> DurableStreamRecord | Closed | Step:
         """Return the next record, ``CLOSED``, or what to do first. Never blocks.
@@ -114,8 +155,9 @@ class Reader:
             if feed.state is FeedState.ENDED:
                 return CLOSED
             if feed.ending is None:
-                pulls = feed.state is FeedState.BEHIND and self._outage.retry_at <= time.monotonic()
-                return Step.PULL if pulls else Step.WAIT
+                self._raise_if_broken()
+                due = self._pull is None and self._outage.retry_at <= time.monotonic()
+                return Step.PULL if due and feed.state is FeedState.BEHIND else Step.WAIT
             feed.state = FeedState.ENDED
             ending = feed.ending
             dismissal = self._engine.dismiss(self)
@@ -127,7 +169,47 @@ class Reader:
     def pause(self) -> float:
         """Return how long a ``WAIT`` may last at most, in seconds."""
         retry_at = self._outage.retry_at
-        return max(0.0, retry_at - time.monotonic()) if retry_at else math.inf
+        return max(0.0, retry_at - time.monotonic()) if retry_at and not self.pulling else math.inf
+
+    def begin_pull(self, *, at_once: bool = False) -> None:
+        """Read the next page in a worker. Never blocks; the feed's waiter fires at the end.
+
+        One at a time: a store that is slow is asked once, however many calls of ``receive`` wait for that page, and one
+        that hangs keeps none of them beyond its timeout, nor from ``close``.
+
+        Args:
+            at_once: Whether it does not wait for a turn: because it comes from somebody who brings a thread for each
+                reader, so that there are never more pulls than that.
+        """
+        pull = object()
+        try:
+            with self._engine.lock:
+                if self._pull is not None:
+                    return
+                self._pull = pull
+            self._engine.pullers.start(lambda: self._pull_and_tell(pull), at_once=at_once)
+        except BaseException:
+            self._pulled(pull)
+            raise
+
+    def _pull_and_tell(self, pull: object) -> None:
+        try:
+            self.pull()
+        except BaseException as exc:  # noqa: BLE001 - it is raised where the records are waited for
+            self._broken = exc
+        self._pulled(pull)
+        self.feed.waiter.fire()
+
+    def _pulled(self, pull: object) -> None:
+        with self._engine.lock:
+            # Not if its start was interrupted, and another one has begun since.
+            if self._pull is pull:
+                self._pull = None
+
+    def _raise_if_broken(self) -> None:
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            raise broken
 
     def pull(self) -> None:
         """Read the next page from the store. Blocks on it; never raises for a store that fails."""
@@ -218,6 +300,7 @@ class Reader:
             if feed.state is not FeedState.BEHIND or feed.place is not chunk.start or feed.ending is not None:
                 return
             feed.accept(chunk)
+            self._entered = True
             if not chunk.more and feed.ending is None:
                 tell = self._engine.join(feed)
         if tell:
@@ -231,16 +314,6 @@ class Reader:
             if isinstance(outcome, PositionLost):
                 self.feed.fail(CursorUnavailableError(outcome.reason))
             elif not isinstance(outcome, Page):
-                unusable = isinstance(outcome.error, StoreUnusableError)
-                if unusable or not self._outage.failed(time.monotonic()):
+                at_once = isinstance(outcome.error, StoreUnusableError) or not self._entered
+                if at_once or not self._outage.failed(time.monotonic()):
                     self.feed.fail(outcome.error)
-
-    def _abort(self, exc: BaseException) -> None:
-        with self._engine.lock:
-            self.feed.close()
-            if isinstance(exc, CursorUnavailableError | DurableStreamUnavailableError):
-                self.feed.ending = StreamEnd("failed", str(exc), exc)
-            dismissal = self._engine.dismiss(self)
-        self._engine.farewell(self, dismissal)
-        if not isinstance(exc, Exception):
-            self._engine.rouse()

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tailrace.engine.appender import Appender, Ticket
+from tailrace.engine.appender import Appender
+from tailrace.engine.ticket import Ticket
 from tailrace.spi import Entry
 
 if TYPE_CHECKING:
@@ -44,4 +45,5 @@ class Submission:
         self._engine.conclude(self._ticket.entry, self._ticket.outcome, self._started)
 
     def _lead(self, ticket: Ticket) -> None:
-        self._engine.workers.run(functools.partial(self._appender.lead_for, ticket))
+        # At once: there is one leader in each lane, and the lanes are few.
+        self._engine.workers.run(functools.partial(self._appender.lead_for, ticket), at_once=True)

@@ -14,8 +14,8 @@ class Entry(NamedTuple):
     Attributes:
         topic: A valid topic name; created if it does not exist.
         payloads: At least one; each within the store's limit.
-        may_wait: Whether the store may wait for somebody who holds the topic locked. If not, it answers
-            ``AppendDeferred`` and lets the other entries go on.
+        may_wait: Whether the store may wait, within the timeout, for somebody who holds the topic locked. If not, it
+            answers ``AppendDeferred`` at once and lets the other entries go on.
     """
 
     topic: str
@@ -55,10 +55,10 @@ class AppendUnknown:
 
 @dataclass(slots=True, frozen=True)
 class AppendDeferred:
-    """Certainly not stored: somebody else holds the topic locked just now, and the entry was not to wait for it.
+    """Certainly not stored: somebody else holds the topic locked, still or just now.
 
-    Only for an entry that is not ``may_wait``, and then for all entries of its topic in that call, or they would lose
-    their order. They are sent again, with leave to wait, while other topics go on.
+    For all entries of its topic in that call, or they would lose their order. They are sent again while other topics go
+    on, until their time is over.
     """
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tailrace.backends.memory import MemoryStore
-from tailrace.engine.appender import Appender, Ticket
+from tailrace.engine.appender import Appender
+from tailrace.engine.ticket import Ticket
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import EngineOptions
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Backend, Boundary, Entry
@@ -46,11 +47,11 @@ class Callers:
             except BaseException as exc:  # noqa: BLE001
                 self.outcomes[payload] = exc
 
-        queued = len(self.appender._queue)
+        queued = len(self.appender._main.queue)
         thread = threading.Thread(target=call, daemon=True)
         self.threads.append(thread)
         thread.start()
-        while len(self.appender._queue) <= queued:
+        while len(self.appender._main.queue) <= queued:
             assert thread.is_alive()
 
     def finish(self) -> None:
@@ -243,15 +244,15 @@ def test_after_close_nothing_is_sent() -> None:
 def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tailrace.engine.appender.GATHER_AT_MOST", 10.0)
+    monkeypatch.setattr("tailrace.engine.lane.GATHER_AT_MOST", 10.0)
     store = ScriptedStore()
     appender = Appender(as_backend(store), EngineOptions())
-    appender._last_size, appender._last_seconds = 2, 100.0
+    appender._main.last_size, appender._main.last_seconds = 2, 100.0
     callers = Callers(appender)
     thread = threading.Thread(target=lambda: _call(callers, b"leader"), daemon=True)
     callers.threads.append(thread)
     thread.start()
-    while appender._gathering is None:
+    while appender._main._gathering is None:
         assert thread.is_alive()
     _call(callers, b"woken")
     callers.finish()
@@ -262,15 +263,15 @@ def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
 def test_a_leader_interrupted_while_it_takes_its_batch_does_not_stop_later_appends() -> None:
     store = ScriptedStore(accept)
     appender = Appender(as_backend(store), EngineOptions(append_timeout=1.0))
-    ordinary = appender._queue
+    ordinary = appender._main.queue
 
     class Interrupting(type(ordinary)):  # type: ignore[misc]
         def popleft(self) -> object:
-            appender._queue = ordinary
+            appender._main.queue = ordinary
             ordinary.extend(self)
             raise KeyboardInterrupt
 
-    appender._queue = Interrupting()
+    appender._main.queue = Interrupting()
 
     with pytest.raises(KeyboardInterrupt):
         appender.append(Entry("t", [b"interrupted"]))
@@ -283,10 +284,10 @@ def test_a_leader_behind_somebody_who_was_interrupted_while_it_queued_sends_its_
     store = MemoryStore()
     appender = Appender(store, EngineOptions(batch_records=2))
     # Queued, and interrupted before it became the leader; it takes itself out only after the next one has come.
-    appender._queue.append(Ticket(Entry("t", [b"left"]), float("inf"), lambda: None, lambda: None))
+    appender._main.queue.append(Ticket(Entry("t", [b"left"]), float("inf"), lambda: None, lambda: None))
 
     outcome = appender.append(Entry("t", [b"a", b"b", b"c"]))
 
     assert isinstance(outcome, Appended)
     assert outcome.end.position == 4
-    assert not appender._queue
+    assert not appender._main.queue

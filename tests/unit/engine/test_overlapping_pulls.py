@@ -4,7 +4,7 @@ import pytest
 
 from tailrace import CursorUnavailableError
 from tailrace.backends.memory import MemoryStore
-from tailrace.engine import Engine, Reader
+from tailrace.engine import Engine, Reader, Step
 from tailrace.options import EngineOptions
 from tailrace.records import CLOSED, DurableStreamRecord
 from tailrace.retention import Retention
@@ -23,7 +23,10 @@ def reader(store: MemoryStore) -> Reader:
     for payload in (b"1", b"2", b"3", b"4"):
         engine.append("t", [payload])
     reader = engine.open("t", engine.beginning("t"))
-    reader.enter()
+    attempt = object()
+    assert reader.enter(attempt) is Step.PULL
+    reader.pull()
+    assert reader.enter(attempt) is None
     assert isinstance(reader.step(), DurableStreamRecord)
     return reader
 

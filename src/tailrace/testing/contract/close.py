@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -99,6 +100,60 @@ class TestClose:
                 faulty.heal()
                 stall.release()
             assert waiting.result()[-1] is CLOSED
+
+    def test_close_unblocks_a_reader_that_catches_up_from_a_store_that_hangs(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        topic = connect(faulty, buffer_records=1).topic(name)
+        topic.append_many(numbered(9))
+
+        def seconds() -> float:
+            with topic.subscribe_from_beginning() as subscription:
+                take(subscription, 1)
+                return _seconds_to_leave(faulty, subscription, lambda: _until_closed(subscription))
+
+        assert min(seconds() for _ in range(3)) < 0.1
+
+    def test_close_unblocks_whoever_enters_on_a_store_that_hangs(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        topic = connect(faulty).topic(name)
+        topic.append_many(numbered(9))
+
+        def seconds() -> float:
+            subscription = topic.subscribe_from_beginning()
+            seconds = _seconds_to_leave(faulty, subscription, lambda: _not_entered(subscription))
+            assert subscription.receive(timeout=0) is CLOSED
+            return seconds
+
+        assert min(seconds() for _ in range(3)) < 0.1
+
+    def test_the_end_of_the_client_unblocks_whoever_catches_up_or_enters_on_a_store_that_hangs(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        client = connect(faulty, buffer_records=1)
+        topic = client.topic(name)
+        topic.append_many(numbered(9))
+        behind, entering = topic.subscribe_from_beginning(), topic.subscribe_from_beginning()
+        with behind:
+            take(behind, 1)
+            stall, entered = Stall(), Stall()
+            faulty.always("read", stall)
+            try:
+                receiving = Background(lambda: _until_closed(behind))
+                assert stall.reached.wait(PATIENCE)
+                faulty.always("read", entered)
+                enters = Background(entering.__enter__)
+                assert entered.reached.wait(PATIENCE)
+                closing = Background(client.close)
+                receiving.result(timeout=2)
+                with pytest.raises(DurableStreamUnavailableError):
+                    enters.result(timeout=2)
+            finally:
+                faulty.heal()
+                stall.release()
+                entered.release()
+            closing.result()
 
     def test_closing_one_subscription_leaves_the_others_alone(self, topic: Topic) -> None:
         with topic.subscribe_from_tail() as first, topic.subscribe_from_tail() as second:
@@ -202,3 +257,35 @@ def _seconds_to_unblock(subscription: Subscription) -> float:
         subscription.close()
         assert waiting.result() is CLOSED
     return ended[0] - closed
+
+
+def _seconds_to_leave(faulty: FaultyBackend, subscription: Subscription, wait: Callable[[], object]) -> float:
+    """How long after a ``close`` somebody leaves who waits for a store that hangs."""
+    stall = Stall()
+    left: list[float] = []
+
+    def leave() -> None:
+        wait()
+        left.append(time.monotonic())
+
+    faulty.always("read", stall)
+    try:
+        waiting = Background(leave)
+        assert stall.reached.wait(PATIENCE)
+        closed = time.monotonic()
+        subscription.close()
+        waiting.result(timeout=PATIENCE)
+    finally:
+        faulty.heal()
+        stall.release()
+    return left[0] - closed
+
+
+def _not_entered(subscription: Subscription) -> None:
+    with pytest.raises(DurableStreamUnavailableError):
+        subscription.__enter__()
+
+
+def _until_closed(subscription: Subscription) -> None:
+    while subscription.receive(timeout=PATIENCE) is not CLOSED:
+        pass

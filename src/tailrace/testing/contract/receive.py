@@ -4,6 +4,8 @@ import time
 
 from tailrace.records import CLOSED, Closed, DurableStreamRecord
 from tailrace.testing.drivers import Topic
+from tailrace.testing.faults import FaultyBackend, Pause, Stall
+from tailrace.testing.fixtures import Connect
 from tailrace.testing.reading import PATIENCE, Background, nothing, numbered, payloads, take
 
 
@@ -103,6 +105,45 @@ class TestReceive:
             assert subscription.receive(timeout=0) is CLOSED
             assert subscription.receive() is CLOSED
         assert subscription.receive() is CLOSED
+
+    def test_a_store_that_hangs_keeps_nobody_beyond_the_timeout(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        topic = connect(faulty, buffer_records=1).topic(name)
+        topic.append_many(numbered(9))
+        with topic.subscribe_from_beginning() as subscription:
+            found = payloads(take(subscription, 1))
+            stall = Stall()
+            faulty.always("read", stall)
+            try:
+                for timeout in (0.1, 0.1, 0, 0):
+                    started = time.monotonic()
+                    record = subscription.receive(timeout=timeout)
+                    assert time.monotonic() - started < 2
+                    assert record is None
+            finally:
+                faulty.heal()
+                stall.release()
+            assert found + payloads(take(subscription, 8)) == numbered(9)
+            assert faulty.calls["read"] < 20
+
+    def test_a_slow_store_is_read_to_the_end_by_calls_that_are_shorter_than_its_reads(
+        self, connect: Connect, faulty: FaultyBackend, name: str
+    ) -> None:
+        topic = connect(faulty, buffer_records=2).topic(name)
+        topic.append_many(numbered(9))
+        with topic.subscribe_from_beginning() as subscription:
+            faulty.always("read", Pause(0.1))
+            found: list[bytes] = []
+            deadline = time.monotonic() + PATIENCE
+            while len(found) < 9:
+                assert time.monotonic() < deadline
+                record = subscription.receive(timeout=0.001)
+                if isinstance(record, DurableStreamRecord):
+                    found.append(record.payload)
+        assert found == numbered(9)
+        # Nobody asks again for what is on its way.
+        assert faulty.calls["read"] < 20
 
 
 def _payload(answer: DurableStreamRecord | Closed | None) -> bytes:

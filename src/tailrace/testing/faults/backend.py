@@ -6,6 +6,7 @@ backend.always("read", Fail())                   # every read, until ...
 backend.heal()
 """
 
+import dataclasses
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -70,7 +71,8 @@ class FaultyBackend(spi.Backend):
 
     @property
     def capabilities(self) -> spi.Capabilities:
-        return self._inner.capabilities
+        # It may hang where the store it wraps could not.
+        return dataclasses.replace(self._inner.capabilities, local=False)
 
     def append(self, entries: Sequence[spi.Entry], timeout: float) -> Sequence[spi.AppendOutcome]:
         with self._lock:
