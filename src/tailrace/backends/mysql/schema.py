@@ -13,8 +13,9 @@ from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.errors import NO_TABLE, code_of
 from tailrace.backends.mysql.line import CutShort, Line
 from tailrace.backends.mysql.tables import filled
-from tailrace.backends.sql.migrations import Migration, found_in
+from tailrace.backends.sql.migrations import found_in
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.spi import Migration
 
 _MAKE_VERSION = b"""CREATE TABLE IF NOT EXISTS {version} (
     only_one TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL

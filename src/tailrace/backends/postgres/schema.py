@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.postgres.wire import Wire
-from tailrace.backends.sql.migrations import Migration, found_in
+from tailrace.backends.sql.migrations import found_in
 from tailrace.errors import StoreUnusableError
+from tailrace.spi import Migration
 
 OLDEST_SERVER = 12
 
