@@ -220,12 +220,12 @@ ORDER BY first_at, id LIMIT %(most)b::bigint
 """
 
     overfull: bytes = b"""
-WITH some AS MATERIALIZED (
+WITH slice AS MATERIALIZED (
     SELECT id, name, last_position - horizon_position AS records, size FROM {topics}
     WHERE id > %(id)b::bigint ORDER BY id LIMIT %(slice)b::bigint
 )
-SELECT id, id, name, records, size FROM some WHERE records > %(records)b::bigint OR size > %(size)b::bigint
-UNION ALL SELECT max(id), 0, '', 0, 0 FROM some
+SELECT id, id, name, records, size FROM slice WHERE records > %(records)b::bigint OR size > %(size)b::bigint
+UNION ALL SELECT max(id), 0, NULL, 0, 0 FROM slice
 """
 
     idle: bytes = b"""
