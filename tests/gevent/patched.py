@@ -31,7 +31,7 @@ class Naming:
 def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""
     if when == "before":
-        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis", ".backends.postgres.watch"):
+        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis", ".backends.postgres"):
             importlib.import_module(f"tailrace{name}")
     from gevent import monkey
 

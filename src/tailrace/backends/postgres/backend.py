@@ -17,12 +17,12 @@ from tailrace.backends.postgres.channels import Channels
 from tailrace.backends.postgres.examination import durability, examine
 from tailrace.backends.postgres.location import Location, locate
 from tailrace.backends.postgres.maintenance import PostgresMaintenance
-from tailrace.backends.postgres.notifying import notify
 from tailrace.backends.postgres.reading import Reading
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import for_tables
 from tailrace.backends.postgres.sweep import PATIENCE, PostgresGround
 from tailrace.backends.postgres.tables import Tables
+from tailrace.backends.postgres.teller import Teller
 from tailrace.backends.postgres.watch import PostgresWatch
 from tailrace.backends.postgres.writing import Writing
 from tailrace.backends.sql.cuts import CUT_RECORDS
@@ -69,12 +69,13 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         session = self._session = Session(location)
         patience = options.append_timeout
         self._channels = Channels(f"{location.schema}.{location.prefix}")
+        self._teller = Teller(session.dial, self._channels)
         self._patient = for_tables(tables, patient=True)
-        self._ground = PostgresGround(session, self._patient, patience, self._moved)
+        self._ground = PostgresGround(session, self._patient, patience, self._teller.tell)
         self._sweeper = Sweeper(self._ground, options)
         self._reading = Reading(session, self._patient, options.tombstone_for, patience)
         prompt = for_tables(tables, patient=False)
-        self._writing = Writing(session, prompt, self._patient, options, self._moved, self._cut)
+        self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[PostgresWatch] = weakref.WeakSet()
         self._closed = False
@@ -148,6 +149,7 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         self._closed = True
         for watch in tuple(self._watches):
             watch.close()
+        self._teller.close()
         self._session.close()
 
     def after_fork(self) -> None:
@@ -155,6 +157,7 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         for watch in tuple(self._watches):
             watch.disown()
         self._watches.clear()
+        self._teller.disown()
 
     def _find(self, *, create: bool) -> str:
         deadline = time.monotonic() + self._options.append_timeout
@@ -165,16 +168,6 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
                 raise
         self.migrate()
         return schema.check(self._session, self._tables, time.monotonic() + self._options.append_timeout)
-
-    def _moved(self, topics: Sequence[str]) -> None:
-        # Stored is stored: a hint that could not be sent is made up for by whoever reads again.
-        deadline = time.monotonic() + self._options.append_timeout
-        try:
-            with self._session.lent(deadline, "append") as wire:
-                wire.deadline = deadline
-                notify(wire.cursor(), self._channels, topics)
-        except DurableStreamUnavailableError as exc:
-            _log.warning("a change was stored, and its hint could not be sent: %s", exc)
 
     def _cut(self, topic: str, added: int) -> None:
         keep = self._options.kept(topic)

@@ -104,7 +104,8 @@ SELECT count(*) FROM born
 """
 
     # Each request is answered by a head, told by its position 0, and by the records of its page. A head is one value
-    # (see ``pages.py``), so that the rows of records need no columns for it.
+    # (see ``pages.py``), so that the rows of records need no columns for it. Payloads are added up only
+    # where so many of the topic's largest would not fit: that is half of the work of a full page.
     read: bytes = b"""
 SELECT answer.position, answer.tag, answer.payload
 FROM unnest(%(names)b::bytea[], %(places)b::bigint[], %(counts)b::bigint[], %(rooms)b::bigint[])
@@ -123,14 +124,18 @@ CROSS JOIN LATERAL (
             ''
         ) AS payload
     UNION ALL (
-        SELECT page.position, page.tag, page.payload
-        FROM (
-            SELECT x.position, x.tag, x.payload, sum(octet_length(x.payload)) OVER (ORDER BY x.position) AS size
-            FROM {records} x
-            WHERE x.topic_id = t.id AND x.position > r.place AND r.place >= t.horizon_position
-            ORDER BY x.position LIMIT r.count
-        ) AS page
-        WHERE page.size <= r.room OR page.position = r.place + 1
+        SELECT x.position, x.tag, x.payload FROM {records} x
+        WHERE x.topic_id = t.id AND x.position > r.place AND r.place >= t.horizon_position
+        ORDER BY x.position
+        LIMIT CASE WHEN r.count <= r.room / greatest(t.largest, 1) THEN r.count ELSE (
+            SELECT greatest(1, count(*) FILTER (WHERE page.size <= r.room)) FROM (
+                SELECT sum(octet_length(y.payload)) OVER (ORDER BY y.position ROWS UNBOUNDED PRECEDING) AS size
+                FROM (
+                    SELECT z.position, z.payload FROM {records} z
+                    WHERE z.topic_id = t.id AND z.position > r.place ORDER BY z.position LIMIT r.count
+                ) AS y
+            ) AS page
+        ) END
     )
 ) AS answer
 """
@@ -215,12 +220,12 @@ ORDER BY first_at, id LIMIT %(most)b::bigint
 """
 
     overfull: bytes = b"""
-WITH some AS MATERIALIZED (
+WITH slice AS MATERIALIZED (
     SELECT id, name, last_position - horizon_position AS records, size FROM {topics}
     WHERE id > %(id)b::bigint ORDER BY id LIMIT %(slice)b::bigint
 )
-SELECT id, id, name, records, size FROM some WHERE records > %(records)b::bigint OR size > %(size)b::bigint
-UNION ALL SELECT max(id), 0, '', 0, 0 FROM some
+SELECT id, id, name, records, size FROM slice WHERE records > %(records)b::bigint OR size > %(size)b::bigint
+UNION ALL SELECT max(id), 0, NULL, 0, 0 FROM slice
 """
 
     idle: bytes = b"""
