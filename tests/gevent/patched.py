@@ -31,7 +31,7 @@ class Naming:
 def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""
     if when == "before":
-        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis"):
+        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis", ".backends.mysql"):
             importlib.import_module(f"tailrace{name}")
     from gevent import monkey
 
