@@ -10,6 +10,8 @@ from pathlib import Path
 
 from bench import (
     mysql_append,
+    postgres_append,
+    postgres_read,
     redis_append,
     redis_read,
     redis_wake,
@@ -27,6 +29,8 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "sqlite-catch-up": sqlite_read.run,
     "sqlite-wake": sqlite_wake.run,
     "sqlite-share": sqlite_share.run,
+    "postgres-append": postgres_append.run,
+    "postgres-catch-up": postgres_read.run,
     "redis-append": redis_append.run,
     "redis-catch-up": redis_read.run,
     "redis-wake": redis_wake.run,

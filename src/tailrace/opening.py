@@ -23,7 +23,8 @@ class ConnectOptions(TypedDict, total=False):
         max_payload: Bytes in one payload (16 MiB).
         tombstone_for: Seconds that a deleted topic is remembered (30 days).
         forget_after: Seconds after which a sweep forgets an emptied, idle topic; ``None``, the default, never.
-        create: Whether a missing store may be created (true).
+        create: Whether a missing store may be created, and an older one be brought up to this release. By default an
+            embedded one is, and the tables of a server are not.
         hooks: Called with what happens; see :mod:`tailrace.instrument`.
     """
 
@@ -36,7 +37,7 @@ class ConnectOptions(TypedDict, total=False):
     max_payload: int
     tombstone_for: float
     forget_after: float | None
-    create: bool
+    create: bool | None
     hooks: Iterable[Hook]
 
 

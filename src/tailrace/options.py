@@ -21,7 +21,7 @@ class StoreOptions:
         append_timeout: Seconds; bounds the store's part of an append.
         tombstone_for: Seconds that a deleted topic is remembered, for subscriptions made before it existed.
         forget_after: Seconds after which an emptied, idle topic loses its identity in a sweep; ``None`` keeps it.
-        create: Whether a missing store may be created.
+        create: Whether a missing store may be created; ``None``: an embedded one, and one that needs nothing made.
     """
 
     retention: Retention = field(default_factory=Retention)
@@ -29,7 +29,7 @@ class StoreOptions:
     append_timeout: float = 10.0
     tombstone_for: float = 30 * 86400.0
     forget_after: float | None = None
-    create: bool = True
+    create: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.retention, Retention):
@@ -39,8 +39,8 @@ class StoreOptions:
         for pattern, kept in self.topic_retention.items():
             if not isinstance(pattern, str) or not isinstance(kept, Retention):
                 raise InvalidTypeError("topic_retention must map patterns, as text, to tailrace.Retention")
-        if not isinstance(self.create, bool):
-            raise InvalidTypeError(f"create must be True or False, not {type(self.create).__name__}")
+        if self.create is not None and not isinstance(self.create, bool):
+            raise InvalidTypeError(f"create must be True, False or None, not {type(self.create).__name__}")
         positive_seconds("append_timeout", self.append_timeout)
         positive_seconds("tombstone_for", self.tombstone_for)
         if self.forget_after is not None:

@@ -26,6 +26,11 @@ def test_s32_greenlets_of_a_process_that_is_patched_first() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "scenes.py")
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_greenlets_run_while_others_wait_for_postgresql(when: str) -> None:
+    assert "passed" in run("tests.gevent.patched", when, "postgres_watch.py")
+
+
 def test_s20_kills_and_timeouts_at_any_moment() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "moments.py")
 

@@ -21,11 +21,13 @@ _BUILT_IN = {
     "rediss+cluster": "tailrace.backends.redis:open_store",
     "redis+sentinel": "tailrace.backends.redis:open_store",
     "rediss+sentinel": "tailrace.backends.redis:open_store",
+    "postgresql": "tailrace.backends.postgres:open_store",
+    "postgres": "tailrace.backends.postgres:open_store",
     "unix": "tailrace.backends.redis:open_store",
     "mysql": "tailrace.backends.mysql:open_store",
     "mariadb": "tailrace.backends.mysql:open_store",
 }
-_EXTRAS = {scheme: target.split(".")[2].partition(":")[0] for scheme, target in _BUILT_IN.items()}
+_EXTRAS = {scheme: target.split(":")[0].rpartition(".")[2] for scheme, target in _BUILT_IN.items()}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 

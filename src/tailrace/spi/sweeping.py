@@ -13,6 +13,7 @@ class SweepTally:
 
     Attributes:
         failures: Of single topics, which were passed.
+        passed: Topics that somebody else holds, for a later sweep.
     """
 
     budget: SweepBudget
@@ -20,6 +21,7 @@ class SweepTally:
     records: int = 0
     bytes: int = 0
     forgotten: int = 0
+    passed: int = 0
     failures: list[StoreUnusableError] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
 
@@ -31,11 +33,13 @@ class SweepTally:
         return max(0, min(self.budget.chunk_records, self.budget.max_records - self.records, 2**31))
 
     def report(self, *, done: bool) -> SweepReport:
-        """Return what was done; it is not ``done`` where a topic failed.
+        """Return what was done; it is not ``done`` where a topic failed or was passed.
 
         Raises:
             StoreUnusableError: Nothing worked.
         """
         if self.failures and not self.topics:
             raise self.failures[0]
-        return SweepReport(self.topics, self.records, self.bytes, self.forgotten, done=done and not self.failures)
+        return SweepReport(
+            self.topics, self.records, self.bytes, self.forgotten, done=done and not self.failures and not self.passed
+        )

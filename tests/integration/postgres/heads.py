@@ -4,7 +4,8 @@ import psycopg
 
 from tailrace import spi
 from tailrace.backends.postgres.channels import Channels
-from tailrace.backends.postgres.notifying import notify
+from tailrace.backends.postgres.line import connect
+from tailrace.backends.postgres.teller import Teller
 
 _MOVE = (
     "INSERT INTO topics AS t VALUES (%s, 1, 1, 1, false)"
@@ -13,7 +14,7 @@ _MOVE = (
 
 
 class Heads:
-    """As much of a store as a watch looks at. Thread-safe, as its connection is.
+    """As much of a store as a watch looks at. Thread-safe.
 
     Args:
         url: Of an empty database.
@@ -25,6 +26,7 @@ class Heads:
         self.database = database
         self.channels = Channels(database)
         self.url = url
+        self.teller = Teller(lambda deadline: connect(url, deadline), self.channels)
         self.connection = psycopg.connect(url, autocommit=True)
         self.connection.execute(
             "CREATE TABLE topics (name bytea PRIMARY KEY, incarnation bigint NOT NULL, last_position bigint NOT NULL,"
@@ -40,13 +42,13 @@ class Heads:
         """Append something to each, and say so."""
         for topic in topics:
             self.connection.execute(_MOVE, [topic.encode()])
-        notify(self.connection.cursor(), self.channels, topics)
+        self.teller.tell(topics)
 
     def terminate_others(self) -> int:
         """End every other connection to the database, as an operator does; return how many."""
         return self.connection.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND query NOT LIKE 'NOTIFY%'"
         ).fetchall()[0][0]
 
     def change(self, statement: str, *values: object) -> None:
@@ -54,6 +56,7 @@ class Heads:
         self.connection.execute(statement.encode(), values)
 
     def close(self) -> None:
+        self.teller.close()
         self.connection.close()
 
 

@@ -27,13 +27,6 @@ class Addressed(NamedTuple):
     word: str
 
 
-class Message(NamedTuple):
-    """One notification."""
-
-    channel: str
-    text: str
-
-
 class Channels:
     """The channels of one set of tables. Thread-safe.
 
@@ -45,13 +38,18 @@ class Channels:
         self._prefix = f"tailrace_{hashlib.blake2b(tables.encode(), digest_size=6).hexdigest()}"
         self.of = functools.lru_cache(4096)(self._of)
 
-    def messages(self, topics: Collection[str]) -> Sequence[Message]:
-        """Return what is to be said of topics that changed: one message for each channel."""
+    def statement(self, topics: Collection[str]) -> str:
+        """Return what says that topics changed: one text, however many topics and channels.
+
+        It is to be run by itself, after the commit. Nothing in it has to be quoted.
+        """
         said: dict[str, list[str]] = {}
         for topic in topics:
             channel, word = self.of(topic)
             said.setdefault(channel, []).append(word)
-        return [Message(channel, "" if len(some) > NAMED else "".join(some)) for channel, some in said.items()]
+        return "; ".join(
+            [f"NOTIFY {channel}, '{'' if len(some) > NAMED else ''.join(some)}'" for channel, some in said.items()]
+        )
 
     def own(self, secret: str) -> str:
         """Return a channel beside these, on which nobody talks about topics."""

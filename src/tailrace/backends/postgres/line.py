@@ -28,11 +28,11 @@ class Line:
 
     Args:
         connection: From now on used by this object alone.
-        alarm: A descriptor that is readable when somebody wants something of whoever waits.
+        alarm: A descriptor that is readable when somebody wants something of whoever waits; ``None`` for none.
         given_up: Asked after an alarm: whether to stop waiting.
     """
 
-    def __init__(self, connection: PGconn, alarm: int, given_up: Callable[[], bool]) -> None:
+    def __init__(self, connection: PGconn, alarm: int | None = None, given_up: Callable[[], bool] = bool) -> None:
         self.connection = connection
         self._alarm = alarm
         self._given_up = given_up
@@ -49,10 +49,7 @@ class Line:
     def ask(self, statement: str, values: Sequence[bytes] | None, deadline: float) -> PGresult:
         """Perform statements, several only without values; return what the last one said, in binary."""
         self.send(statement, values, deadline)
-        connection = self.connection
-        while connection.is_busy():
-            self.await_news(deadline)
-        results = self.answers()
+        results = self.settle(deadline)
         if not results:
             raise OperationalError("the server closed the connection")
         return results[-1]
@@ -69,9 +66,28 @@ class Line:
             # The server may be unable to take more before somebody takes what it has said.
             connection.consume_input()
 
+    def settle(self, deadline: float) -> Sequence[PGresult]:
+        """Wait for the answers to the statements sent, and return them."""
+        results: list[PGresult] = []
+        while True:
+            if self.connection.is_busy():
+                self.await_news(deadline)
+            elif (result := self.connection.get_result()) is None:
+                return results
+            else:
+                results.append(_checked(result))
+
     def hear(self) -> None:
         """Take in what has arrived, after waiting for the descriptor said that something has."""
         self.connection.consume_input()
+
+    def check(self) -> None:
+        """Find out whether the other end has hung up, as far as it is known here. Does not wait."""
+        poll = native.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        while poll.poll(0):
+            # Raises at the end of the conversation.
+            self.hear()
 
     def await_news(self, deadline: float) -> None:
         """Wait until something has arrived, and take it in."""
@@ -79,12 +95,10 @@ class Line:
         self.hear()
 
     def answers(self) -> Sequence[PGresult]:
-        """Return what has been answered to the statements sent; nothing while they are not all answered."""
-        connection, results = self.connection, []
-        while not connection.is_busy() and (result := connection.get_result()) is not None:
-            if result.status in _WRONG:
-                raise error_from_result(result)
-            results.append(result)
+        """Return what has been answered so far to the statements sent. Does not wait."""
+        results: list[PGresult] = []
+        while not self.connection.is_busy() and (result := self.connection.get_result()) is not None:
+            results.append(_checked(result))
         return results
 
     def notifications(self) -> Sequence[tuple[str, str]]:
@@ -108,7 +122,8 @@ class Line:
     def _await(self, events: int, deadline: float) -> None:
         poll = select.poll()
         poll.register(self.fileno(), events)
-        poll.register(self._alarm, select.POLLIN)
+        if self._alarm is not None:
+            poll.register(self._alarm, select.POLLIN)
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -121,6 +136,12 @@ class Line:
                     raise OperationalError("the watch is closed")
                 # Left for whoever asks for interrupts; here it would only ring on.
                 poll.unregister(self._alarm)
+
+
+def _checked(result: PGresult) -> PGresult:
+    if result.status in _WRONG:
+        raise error_from_result(result)
+    return result
 
 
 def connect(conninfo: str, deadline: float) -> PGconn:

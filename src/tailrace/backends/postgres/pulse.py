@@ -55,7 +55,6 @@ class Pulse:
 
     def settle(self, deadline: float) -> None:
         """Wait for a missing answer, so that something else can be asked."""
-        while self.asked is not None:
-            self._line.await_news(deadline)
-            if self._line.answers():
-                self.asked = None
+        if self.asked is not None:
+            self._line.settle(deadline)
+            self.asked = None

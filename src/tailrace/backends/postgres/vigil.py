@@ -80,6 +80,8 @@ class Vigil(Watch):
         except TimeoutError as exc:
             raise DurableStreamUnavailableError(f"{self._name} did not answer in time") from exc
         except (Error, OSError) as exc:
+            if self._closed:
+                raise DurableStreamUnavailableError("the watch is closed") from exc
             said = " ".join(str(exc).split())
             raise DurableStreamUnavailableError(f"the watch of {self._name} was lost [{said}]") from exc
         finally:

@@ -66,8 +66,12 @@ class Ground(Protocol):
         """Return some empty, unsealed topics without an append since a stamp; their value is that of the last one."""
         ...
 
-    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut:
-        """Remove at most ``room`` records that are not kept, unless the name has begun another life."""
+    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut | None:
+        """Remove at most ``room`` records that are not kept, unless the name has begun another life.
+
+        Returns:
+            ``None`` if somebody else holds the topic locked, and goes on to.
+        """
         ...
 
     def forget(self, candidate: Candidate, before: int) -> bool:
@@ -198,6 +202,9 @@ class Sweeper:
         oldest = oldest_kept(keep, self._options, self._ground.stamp)
         while room := tally.room:
             cut = self._ground.cut(found, keep, oldest, room)
+            if cut is None:
+                tally.passed += 1
+                return True
             tally.records += cut.records
             tally.bytes += cut.bytes
             if not cut.more:

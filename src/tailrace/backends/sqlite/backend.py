@@ -64,7 +64,7 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
         self._ground = SqliteGround(self._session, self._options.append_timeout)
         self._sweeper = Sweeper(self._ground, self._options)
         try:
-            self._session().open(create=self._options.create, timeout=self._options.append_timeout)
+            self._session().open(create=self._options.create is not False, timeout=self._options.append_timeout)
         except BaseException:
             self.close()
             raise

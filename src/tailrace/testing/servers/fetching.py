@@ -37,7 +37,7 @@ def _obstacle() -> str | None:
     if sys.prefix == sys.base_prefix:
         return "they are kept in a virtual environment, and this is none"
     absent = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
-    return f"{' and '.join(absent)} is not here" if absent else None
+    return f"there is no {' and no '.join(absent)}" if absent else None
 
 
 @contextlib.contextmanager

@@ -1,0 +1,45 @@
+"""Catch-up from PostgreSQL: 200,000 records through a subscription, against pages of a bare cursor."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+
+from bench.pairs import Result, paired
+from bench.raw_postgres import SCHEMA, both
+from bench.sqlite_read import PAYLOAD, RECORDS, through_a_subscription, timed
+
+_PAGE = f"""
+SELECT position, payload FROM {SCHEMA}.records WHERE topic_id = %b::bigint AND position > %b::bigint
+ORDER BY position LIMIT 500
+"""
+
+
+def run(pairs: int) -> Iterator[Result]:
+    """Measure one reader that is far behind."""
+    with both() as (streams, raw):
+        topic = streams.topic("t")
+        for _ in range(RECORDS // 2000):
+            topic.append_many([PAYLOAD] * 2000)
+        connection = raw.connect()
+        connection.execute(f"VACUUM ANALYZE {SCHEMA}.records".encode())
+        yield paired(
+            f"{streams.capabilities.store}: catch-up of 200,000 small records",
+            "records/s",
+            lambda: timed(lambda: through_a_subscription(topic)),
+            lambda: timed(lambda: by_pages(connection)),
+            pairs=pairs,
+            goal=0.4,
+        )
+
+
+def by_pages(connection: "psycopg.Connection[Any]") -> int:
+    """Return how many rows were fetched, in binary, by a prepared statement."""
+    ((topic_id,),) = connection.execute(f"SELECT id FROM {SCHEMA}.topics WHERE name = 't'").fetchall()
+    cursor = connection.cursor(binary=True)
+    seen = after = 0
+    while page := cursor.execute(_PAGE, (topic_id, after), prepare=True).fetchall():
+        for _position, _payload in page:
+            seen += 1
+        after = page[-1][0]
+    return seen

@@ -1,0 +1,187 @@
+"""The PostgreSQL store: what the engine calls.
+
+Reading: ``reading.py``. Changing: ``writing.py``. Their statements: ``statements.py``. Being told: ``watch.py``. Which
+database, and its tables: ``location.py``, ``schema.py``. Operations: ``maintenance.py`` and ``sweep.py``. How the
+server is set: ``examination.py``.
+"""
+
+import logging
+import time
+import weakref
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from tailrace.backends.postgres import schema
+from tailrace.backends.postgres.channels import Channels
+from tailrace.backends.postgres.examination import durability, examine
+from tailrace.backends.postgres.location import Location, locate
+from tailrace.backends.postgres.maintenance import PostgresMaintenance
+from tailrace.backends.postgres.reading import Reading
+from tailrace.backends.postgres.session import Session
+from tailrace.backends.postgres.statements import for_tables
+from tailrace.backends.postgres.sweep import PATIENCE, PostgresGround
+from tailrace.backends.postgres.tables import Tables
+from tailrace.backends.postgres.teller import Teller
+from tailrace.backends.postgres.watch import PostgresWatch
+from tailrace.backends.postgres.writing import Writing
+from tailrace.backends.sql.cuts import CUT_RECORDS
+from tailrace.backends.sql.sweep import Sweeper
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
+from tailrace.options import StoreOptions, StoreURL
+from tailrace.retention import Retention
+from tailrace.spi import (
+    AppendOutcome,
+    AppendRefused,
+    Backend,
+    Bounds,
+    Capabilities,
+    Entry,
+    Examinable,
+    Findings,
+    ReadOutcome,
+    ReadRequest,
+    Unborn,
+    Watch,
+)
+
+_log = logging.getLogger("tailrace.store")
+
+
+class PostgresStore(PostgresMaintenance, Examinable, Backend):
+    """One handle on a PostgreSQL database. Thread-safe; reopens after a fork.
+
+    Also implements ``Maintenance`` and ``Examinable``.
+
+    Args:
+        location: Which database, and where in it.
+        options: Retention and timeouts. Tables are made, or brought up to this release, only with ``create=True``.
+
+    Raises:
+        StoreUnusableError: The database can not be used; the message says why and what to do.
+        DurableStreamUnavailableError: The server is away.
+    """
+
+    def __init__(self, location: Location, options: StoreOptions | None = None) -> None:
+        options = self._options = options or StoreOptions()
+        tables = self._tables = Tables(location.schema, location.prefix)
+        session = self._session = Session(location)
+        patience = options.append_timeout
+        self._channels = Channels(f"{location.schema}.{location.prefix}")
+        self._teller = Teller(session.dial, self._channels)
+        self._patient = for_tables(tables, patient=True)
+        self._ground = PostgresGround(session, self._patient, patience, self._teller.tell)
+        self._sweeper = Sweeper(self._ground, options)
+        self._reading = Reading(session, self._patient, options.tombstone_for, patience)
+        prompt = for_tables(tables, patient=False)
+        self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
+        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
+        self._watches: weakref.WeakSet[PostgresWatch] = weakref.WeakSet()
+        self._closed = False
+        try:
+            self._version = self._find(create=options.create is True)
+            self._durability = durability(session, time.monotonic() + patience)
+        except BaseException:
+            self.close()
+            raise
+        renew_in_child(self)
+
+    def __repr__(self) -> str:
+        where = f"schema={self._tables.schema!r}, prefix={self._tables.prefix!r}"
+        return f"PostgresStore({self._session.name}, {where}{', closed' if self._closed else ''})"
+
+    @property
+    @override
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            store=f"PostgreSQL {self._version}",
+            durable=True,
+            durability=self._durability,
+            shared=True,
+            enforces=frozenset({"records", "bytes"}),
+            gevent="cooperative",
+            fork="reopens",
+            notes=(
+                "Age is enforced by sweeps; a count or size limit may be passed by a sixteenth between two cuts.",
+                "A transaction of somebody else that holds a topic delays appends to that topic, and to no other.",
+            ),
+        )
+
+    @override
+    def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+        if self._closed:
+            return [AppendRefused(DurableStreamUnavailableError("the store is closed"))] * len(entries)
+        return self._writing.append(entries, timeout)
+
+    @override
+    def bounds(self, topic: str) -> Bounds | Unborn:
+        self._check_open()
+        return self._reading.bounds(topic)
+
+    @override
+    def read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
+        self._check_open()
+        return self._reading.read(requests)
+
+    @override
+    def seal(self, topic: str, error: str | None) -> None:
+        self._check_open()
+        self._writing.seal(topic, error)
+
+    @override
+    def watch(self) -> Watch:
+        self._check_open()
+        session = self._session
+        watch = PostgresWatch(
+            session.dial, self._channels, self._tables["topics"], session.name, self._options.append_timeout
+        )
+        self._watches.add(watch)
+        return watch
+
+    @override
+    def examine(self) -> Findings:
+        self._check_open()
+        return examine(self._session, self._tables, time.monotonic() + self._options.append_timeout)
+
+    @override
+    def close(self) -> None:
+        self._closed = True
+        for watch in tuple(self._watches):
+            watch.close()
+        self._teller.close()
+        self._session.close()
+
+    def after_fork(self) -> None:
+        """Leave the parent's watches alone. Connections see to themselves."""
+        for watch in tuple(self._watches):
+            watch.disown()
+        self._watches.clear()
+        self._teller.disown()
+
+    def _find(self, *, create: bool) -> str:
+        deadline = time.monotonic() + self._options.append_timeout
+        try:
+            return schema.check(self._session, self._tables, deadline)
+        except schema.OutdatedSchemaError:
+            if not create:
+                raise
+        self.migrate()
+        return schema.check(self._session, self._tables, time.monotonic() + self._options.append_timeout)
+
+    def _cut(self, topic: str, added: int) -> None:
+        keep = self._options.kept(topic)
+        keep = Retention(max_records=keep.max_records, max_bytes=keep.max_bytes)
+        try:
+            self._ground.cut_topic(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
+        except DurableStreamUnavailableError as exc:
+            _log.warning("a topic could not be cut to its limits, and is left to a sweep: %s", exc)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+
+
+def open_store(url: StoreURL, options: StoreOptions) -> Backend:
+    """Open ``postgresql://user:password@host:port/database?schema=...&prefix=...``."""
+    return PostgresStore(locate(url), options)

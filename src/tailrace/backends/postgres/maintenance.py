@@ -1,0 +1,103 @@
+"""Operations on a PostgreSQL store: listing, trimming, deleting, sweeping, migrating."""
+
+import time
+from collections.abc import Sequence
+
+from psycopg.types.numeric import Int8
+
+from tailrace.backends.postgres import schema
+from tailrace.backends.postgres.session import Session
+from tailrace.backends.postgres.statements import Statements
+from tailrace.backends.postgres.sweep import PostgresGround
+from tailrace.backends.postgres.tables import Tables
+from tailrace.backends.sql.cuts import NO_LIMIT
+from tailrace.backends.sql.rows import past, seal_of
+from tailrace.backends.sql.sweep import Sweeper, oldest_kept
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.options import StoreOptions
+from tailrace.retention import Retention
+from tailrace.spi import SweepBudget, SweepReport, TopicInfo
+
+CHUNK = 1000
+"""Records removed by one statement."""
+
+MIGRATION_SECONDS = 600.0
+"""A migration may have to rewrite what is there."""
+
+
+class PostgresMaintenance:
+    """The ``Maintenance`` half of the store."""
+
+    _session: Session
+    _tables: Tables
+    _patient: Statements
+    _ground: PostgresGround
+    _sweeper: Sweeper
+    _options: StoreOptions
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
+        """List existing topics in byte order of their names."""
+        self._check_open()
+        first, end = prefix.encode(), past(prefix.encode())
+        values = {
+            "after": after.encode(),
+            "first": first,
+            # Nothing is greater than this in UTF-8.
+            "end": b"\xff" if end is None else end,
+            "most": Int8(max(0, min(limit, NO_LIMIT))),
+        }
+        deadline = time.monotonic() + self._options.append_timeout
+        rows = self._session.ask(self._patient.topics_after, values, deadline, "read")
+        return [
+            TopicInfo(name.decode(), records, size, last_at / 1e6 if last else None, seal_of(sealed, error))
+            for name, records, size, last_at, last, sealed, error in rows
+        ]
+
+    def trim(self, topic: str, retention: Retention) -> int:
+        """Apply ``retention`` to one topic, now and in full."""
+        self._check_open()
+        oldest = oldest_kept(retention, self._options, self._ground.stamp)
+        id_ = self._id_of(topic)
+        removed = 0
+        while id_ is not None:
+            # Another life that begins between two chunks is none of this trim's business.
+            cut = self._ground.cut_topic(topic, id_, retention, oldest, CHUNK, self._options.append_timeout)
+            if cut is None:
+                raise DurableStreamUnavailableError("the topic is locked by another transaction: it was not trimmed")
+            removed += cut.records
+            if not cut.more:
+                break
+        return removed
+
+    def delete(self, topic: str) -> bool:
+        """Remove a topic. It is gone at once and whole; its records are reclaimed afterwards, in chunks.
+
+        If this process dies meanwhile, the next sweep reclaims the rest.
+        """
+        self._check_open()
+        id_ = self._ground.bury(topic, None, None, self._options.append_timeout)
+        if id_ is None:
+            return False
+        if self._ground.next_remains(id_ - 1) == id_:
+            while self._ground.reclaim(id_, CHUNK) == CHUNK:
+                pass
+        return True
+
+    def sweep(self, budget: SweepBudget) -> SweepReport:
+        """Apply the configured retention to all topics, within a budget."""
+        self._check_open()
+        return self._sweeper.sweep(budget)
+
+    def migrate(self) -> None:
+        """Bring the tables up to this release."""
+        self._check_open()
+        schema.migrate(self._session, self._tables, MIGRATION_SECONDS)
+
+    def _id_of(self, topic: str) -> int | None:
+        values = {"name": topic.encode()}
+        deadline = time.monotonic() + self._options.append_timeout
+        rows = self._session.ask(self._patient.id_of, values, deadline, "read")
+        return int(rows[0][0]) if rows else None

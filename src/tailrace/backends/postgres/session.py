@@ -1,0 +1,143 @@
+"""Asking the server: statements over a few connections, each bounded by a deadline, with no foreign exception let out.
+
+Everything that reading, writing and operations send goes through here, and what went wrong is sorted here: nothing was
+done, or nobody knows.
+"""
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import psycopg
+from psycopg import conninfo
+from psycopg.pq.abc import PGconn
+
+from tailrace.backends.connections import Connections, Slot
+from tailrace.backends.postgres.errors import code_of, ends, explain, may_be_repeated
+from tailrace.backends.postgres.line import connect
+from tailrace.backends.postgres.location import Location
+from tailrace.backends.postgres.probing import is_lost_preparation
+from tailrace.backends.postgres.wire import Wire
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
+
+KEPT = 4
+"""Connections that stay open while nobody uses them."""
+
+# Of a connection of our own, and only there: behind a pooler it is somebody else's a moment later. A plan that was made
+# while a table was small reads all of it when it has become large, until statistics come: so no plan does.
+_SETTINGS = b"""
+SELECT CASE WHEN pg_backend_pid() = %(pid)b::int THEN
+    set_config('enable_seqscan', 'off', false) || set_config('plan_cache_mode', 'force_generic_plan', false)
+    || set_config('jit', 'off', false) || set_config('default_transaction_isolation', 'read committed', false) END
+"""
+
+_log = logging.getLogger("tailrace.store")
+
+
+class Session:
+    """One process's connections to one database. Thread-safe; a child that was forked opens its own.
+
+    Attributes:
+        name: Of the server, for messages.
+        pooled: Whether a pooler is in between, as far as is known.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self.name = location.name
+        self.pooled = False
+        name = "" if "application_name" in conninfo.conninfo_to_dict(location.conninfo) else "tailrace"
+        self._conninfo = conninfo.make_conninfo(
+            location.conninfo, fallback_application_name=name, client_encoding="UTF8"
+        )
+        self._connections: Connections[Wire] = Connections(self._open, location.pool_size, KEPT)
+        renew_in_child(self)
+
+    def ask(self, statement: bytes, values: Mapping[str, Any], deadline: float, purpose: str) -> list[Any]:
+        """Perform a statement as a transaction of its own; return its rows. Blocks.
+
+        Sent again only where it certainly had no effect: refused for the order of transactions, or by a pooler.
+
+        Args:
+            values: Each of a type that has one form only: ``Int8`` and not ``int``.
+            deadline: On the monotonic clock.
+            purpose: As ``explain`` takes it.
+
+        Raises:
+            DurableStreamUnavailableError: It failed; with ``maybe_stored``, if that is not certain.
+        """
+        while True:
+            try:
+                with self.lent(deadline, purpose) as wire:
+                    return wire.ask(statement, values, deadline)
+            except DurableStreamUnavailableError as exc:
+                cause = exc.__cause__
+                if cause is None or time.monotonic() >= deadline:
+                    raise
+                if is_lost_preparation(cause):
+                    self.pooled = True
+                elif not may_be_repeated(cause):
+                    raise
+
+    @contextlib.contextmanager
+    def lent(self, deadline: float, purpose: str) -> Iterator[Wire]:
+        """Lend a connection; an error of the block is mapped, and what is left in a wrong state is closed.
+
+        Raises:
+            DurableStreamUnavailableError: Of the block; with ``maybe_stored`` if nobody knows what became of it.
+        """
+        slot = self._connections.take(deadline)
+        wire = wire_of(slot)
+        keep = False
+        try:
+            yield wire
+            keep = not wire.broken
+        except (psycopg.Error, TimeoutError, OSError) as exc:
+            error = explain(exc, self.name, purpose)
+            error.maybe_stored = ends(exc)
+            keep = not error.maybe_stored and not wire.broken
+            if code_of(exc) == "25006":
+                # It was a primary once, perhaps: the address may lead to another server by now.
+                self._connections.renew()
+            raise error from exc
+        finally:
+            self._connections.give_back(slot, keep=keep)
+
+    def dial(self, deadline: float) -> PGconn:
+        """Open a connection that is not lent. Raises ours."""
+        try:
+            return connect(self._conninfo, deadline)
+        except (psycopg.Error, OSError) as exc:
+            raise explain(exc, self.name) from exc
+
+    def close(self) -> None:
+        """Close what is idle, and wake whoever waits for an answer. Never raises."""
+        self._connections.close()
+
+    def after_fork(self) -> None:
+        """Leave the parent's connections alone."""
+        self._connections.forget()
+
+    def _open(self, timeout: float) -> Wire:
+        deadline = time.monotonic() + timeout
+        wire = Wire(self.dial(deadline))
+        try:
+            wire.prepares = False
+            ((own,),) = wire.ask(_SETTINGS, {"pid": wire.pgconn.backend_pid}, deadline)
+        except (psycopg.Error, OSError) as exc:
+            wire.close()
+            raise explain(exc, self.name) from exc
+        except BaseException:
+            wire.close()
+            raise
+        self.pooled = self.pooled or own is None
+        wire.prepares = not self.pooled
+        return wire
+
+
+def wire_of(slot: Slot[Wire]) -> Wire:
+    """Return the connection of a slot that is lent."""
+    assert slot.wire is not None
+    return slot.wire

@@ -1,0 +1,212 @@
+"""What a sweep finds and does in a PostgreSQL database: each call a few short statements.
+
+A cut first moves the horizon, in a transaction that holds the topic for as long as four short statements take. What is
+before it is gone for everybody from then on, and deleted afterwards, in a statement that holds up nobody.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from psycopg.types.numeric import Float8, Int8
+
+from tailrace.backends.postgres.session import Session
+from tailrace.backends.postgres.statements import Statements
+from tailrace.backends.postgres.wire import Wire
+from tailrace.backends.sql.cuts import NO_LIMIT, Cut, Horizon, horizon
+from tailrace.backends.sql.rows import TopicRow
+from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.retention import Retention
+
+PATIENCE = 0.5
+"""Seconds that a sweep waits for a topic that is locked; then it is passed, and has its turn in the next one."""
+
+SLICE = 5000
+"""Topics whose sizes are looked at by one statement."""
+
+CLOCK_FOR = 1.0
+"""Seconds after which the server's clock is looked at again."""
+
+
+class PostgresGround(Ground):
+    """Thread-safe.
+
+    Args:
+        statements: Those that wait for locks.
+        patience: Seconds that each statement may take.
+        moved: Called with topics that changed, after their commit.
+    """
+
+    def __init__(
+        self, session: Session, statements: Statements, patience: float, moved: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._session = session
+        self._statements = statements
+        self._patience = patience
+        self._moved = moved
+        self._clock = (-CLOCK_FOR, 0)
+        self._reclaimed: dict[int, tuple[int, int]] = {}
+
+    def stamp(self, ago: float) -> int:
+        """Return the stamp of that many seconds ago, by the server's clock."""
+        read_at, then = self._clock
+        now = time.monotonic()
+        if now - read_at >= CLOCK_FOR or not then:
+            ((then,),) = self._ask(self._statements.now, {})
+            # From when the answer came: what is a little too young is kept.
+            read_at = now = time.monotonic()
+            self._clock = (read_at, then)
+        return max(0, then + int((now - read_at - ago) * 1e6))
+
+    def aged(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index by age."""
+        return self._in_order(self._statements.aged, before, after)
+
+    def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of their ids. Goes on through slices of the table until there are some."""
+        id_: int | None = max(0, after[1])
+        while id_ is not None:
+            values = {"id": Int8(id_), "slice": Int8(SLICE), "records": Int8(records), "size": Int8(size)}
+            *rows, (id_, *_) = self._ask(self._statements.overfull, values)
+            if rows:
+                return [_candidate(row) for row in rows]
+        return ()
+
+    def idle(self, before: int, after: Key) -> Sequence[Candidate]:
+        """Return topics in the order of the index of idle ones."""
+        return self._in_order(self._statements.idle, before, after)
+
+    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut | None:
+        """Remove records of one topic."""
+        return self.cut_topic(candidate.name, candidate.id, keep, oldest, room, PATIENCE)
+
+    def cut_topic(
+        self, topic: str, id_: int | None, keep: Retention, oldest: int, room: int, patience: float
+    ) -> Cut | None:
+        """Remove at most ``room`` records that are not kept; ``None``: somebody else holds the topic for that long.
+
+        Args:
+            id_: Of the life that is meant; ``None`` for any.
+        """
+        deadline = time.monotonic() + self._patience
+        try:
+            with self._session.lent(deadline, "operate") as wire:
+                moved = self._raise(wire, topic, id_, keep, oldest, room, patience)
+        except DurableStreamUnavailableError as exc:
+            if locked(exc):
+                return None
+            raise
+        if moved is None:
+            return Cut()
+        row, found, fresh = moved
+        self._moved([topic])
+        if fresh:
+            # Otherwise there is more to be reclaimed than this, and the next sweep sees to all of it.
+            self._reclaim(row.id, row.horizon_position, found.position, found.records)
+        return Cut(found.records, found.bytes, more=found.records == room and found.records < row.records)
+
+    def forget(self, candidate: Candidate, before: int) -> bool:
+        """End the life of one topic."""
+        return self.bury(candidate.name, candidate.id, before, PATIENCE) is not None
+
+    def bury(self, topic: str, id_: int | None, idle_before: int | None, patience: float) -> int | None:
+        """End a topic's life, if there is one that is meant; return its id. Its records wait to be reclaimed."""
+        deadline = time.monotonic() + self._patience
+        with self._session.lent(deadline, "operate") as wire:
+            wire.ask(b"BEGIN ISOLATION LEVEL READ COMMITTED", None, deadline)
+            row = self._hold(wire, topic, id_, patience)
+            if row is not None and idle_before is not None:
+                values: Mapping[str, Any] = {"id": Int8(row.id), "before": _seconds(idle_before)}
+                # Looked at again, in the transaction that ends it: an append may have come in between.
+                row = row if wire.ask(self._statements.still_idle, values, deadline) else None
+            if row is not None:
+                wire.ask(self._statements.bury, {"id": Int8(row.id)}, deadline)
+            wire.ask(b"COMMIT", None, deadline)
+        if row is None:
+            return None
+        self._moved([topic])
+        return row.id
+
+    def next_remains(self, after: int) -> int | None:
+        """Return a topic's id."""
+        rows = self._ask(self._statements.next_remains, {"id": Int8(after + 1)})
+        if not rows:
+            return None
+        ((topic_id, through),) = rows
+        self._reclaimed = {topic_id: (0, through)}
+        return int(topic_id)
+
+    def reclaim(self, topic_id: int, room: int) -> int:
+        """Remove records that are before a horizon, or of a topic that is gone."""
+        after, through = self._reclaimed.get(topic_id, (0, 0))
+        removed, after = self._reclaim(topic_id, after, through, room)
+        self._reclaimed = {topic_id: (after, through)}
+        return removed
+
+    def expire(self, before: int) -> int:
+        """Forget some deleted lives."""
+        values = {"before": _seconds(before), "most": Int8(BATCH)}
+        return int(self._ask(self._statements.expire, values)[0][0])
+
+    def _raise(
+        self, wire: Wire, topic: str, id_: int | None, keep: Retention, oldest: int, room: int, patience: float
+    ) -> tuple[TopicRow, Horizon, bool] | None:
+        deadline = wire.deadline = time.monotonic() + self._patience
+        wire.ask(b"BEGIN ISOLATION LEVEL READ COMMITTED", None, deadline)
+        row = self._hold(wire, topic, id_, patience)
+        found = fresh = None
+        if row is not None:
+            values = {"id": Int8(row.id), "position": Int8(row.horizon_position), "most": Int8(min(room, NO_LIMIT))}
+            found = horizon(row, keep, oldest, wire.ask(self._statements.oldest, values, deadline))
+            if found is not None:
+                values = {
+                    "id": Int8(row.id),
+                    "position": Int8(found.position),
+                    "tag": Int8(found.tag),
+                    "size": Int8(found.bytes),
+                }
+                ((fresh,),) = wire.ask(self._statements.raise_horizon, values, deadline)
+        wire.ask(b"COMMIT", None, deadline)
+        return None if row is None or found is None else (row, found, bool(fresh))
+
+    def _hold(self, wire: Wire, topic: str, id_: int | None, patience: float) -> TopicRow | None:
+        values = {"name": topic.encode(), "patience": str(max(1, int(patience * 1000)))}
+        rows = wire.ask(self._statements.hold, values, time.monotonic() + self._patience)
+        # Another life that began in the meantime is not meant.
+        return None if not rows or id_ not in (None, rows[0][0]) else TopicRow._make(rows[0])
+
+    def _reclaim(self, topic_id: int, after: int, through: int, room: int) -> tuple[int, int]:
+        values = {"id": Int8(topic_id), "after": Int8(after), "through": Int8(through), "most": Int8(room)}
+        ((removed, last),) = self._ask(self._statements.reclaim, values)
+        if removed < room or last >= through:
+            self._ask(self._statements.drop_remains, {"id": Int8(topic_id), "through": Int8(through)})
+        return int(removed), int(last)
+
+    def _in_order(self, statement: bytes, before: int, after: Key) -> Sequence[Candidate]:
+        value, id_ = after
+        values = {
+            "before": _seconds(before),
+            "after": _seconds(max(0, value)),
+            "id": Int8(id_),
+            "most": Int8(BATCH),
+        }
+        return [_candidate(row) for row in self._ask(statement, values)]
+
+    def _ask(self, statement: bytes, values: Mapping[str, Any]) -> list[Any]:
+        return self._session.ask(statement, values, time.monotonic() + self._patience, "operate")
+
+
+def locked(exc: DurableStreamUnavailableError) -> bool:
+    """Whether it was for somebody else's lock that a statement ended."""
+    return getattr(exc.__cause__, "sqlstate", None) == "55P03"
+
+
+def _candidate(row: tuple[int, int, bytes, int, int]) -> Candidate:
+    value, id_, name, records, size = row
+    return Candidate(value, id_, name.decode(), records, size)
+
+
+def _seconds(stamp: int) -> Float8:
+    # Within these, a float has room for microseconds.
+    return Float8(min(stamp, 2**52) / 1e6)
