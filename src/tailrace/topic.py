@@ -51,6 +51,29 @@ class Producer(DurableStreamProducer):
         if checked:
             self._engine.append(self._name, checked)
 
+    def append_in(self, connection: object, payloads: Iterable[bytes]) -> None:
+        """Append records inside your own transaction: the outbox. They are stored if it commits, and only then.
+
+        From this call to the end of the transaction the topic is locked: others who append to it wait, other topics
+        do not. Keep it short, and append to several topics in one order everywhere. Blocks on the store; nothing is
+        sent again, and no other append shares its commit.
+
+        Args:
+            connection: Of yours, to the database of this store: a DB-API connection (psycopg, PyMySQL, mysqlclient), or
+                a ``Connection`` or ``Session`` of SQLAlchemy.
+            payloads: Contiguous and in order. None of them, nothing done.
+
+        Raises:
+            InvalidArgumentError: This store is in no database, or the connection is not one to it, or has no
+                transaction open; or as ``append_many``.
+            PayloadTooLargeError: One is over the limit; nothing was sent.
+            TopicSealedError: The topic is sealed.
+            DurableStreamUnavailableError: A statement failed: roll the transaction back.
+        """
+        checked = arguments.payload_list(payloads)
+        if checked:
+            self._engine.append_in(connection, self._name, checked)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name!r}>"
 

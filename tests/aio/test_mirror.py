@@ -10,6 +10,8 @@ from tailrace import aio
 # What only one colour has, and why.
 ONLY_BLOCKING = {
     "StreamClient": {"maintenance"},  # operations on a store are for scripts and the command line
+    "Topic": {"append_in"},  # it belongs to a transaction, whose statements block as well
+    "Producer": {"append_in"},
     "Subscription": set(),
 }
 ONLY_AWAITED: dict[str, set[str]] = {}

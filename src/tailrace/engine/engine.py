@@ -22,7 +22,12 @@ from tailrace.engine.pump import Pump, read_all
 from tailrace.engine.reader import Reader
 from tailrace.engine.submission import Submission
 from tailrace.engine.workers import Workers
-from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError, PayloadTooLargeError
+from tailrace.errors import (
+    CursorUnavailableError,
+    DurableStreamUnavailableError,
+    InvalidArgumentError,
+    PayloadTooLargeError,
+)
 from tailrace.forks import renew_in_child
 from tailrace.instrument import Hook, Hooks, RecordsAppended, RecordsNotAppended, SubscriptionEnded
 from tailrace.options import EngineOptions
@@ -38,6 +43,7 @@ from tailrace.spi import (
     ReadFailed,
     ReadOutcome,
     ReadRequest,
+    Transactional,
     Unborn,
 )
 
@@ -99,6 +105,25 @@ class Engine:
             self.hint(topic)
             raise
         self.conclude(entry, outcome, started)
+
+    def append_in(self, connection: object, topic: str, payloads: Sequence[bytes]) -> None:
+        """Append payloads inside the transaction that is open on a connection of the application's. Blocks.
+
+        Raises:
+            InvalidArgumentError: The store can not, or not on that connection.
+            PayloadTooLargeError: One is over the limit.
+            DurableStreamUnavailableError: It was refused, and the transaction may have to be rolled back.
+        """
+        self._check_open()
+        store = self.backend
+        if not isinstance(store, Transactional):
+            name = store.capabilities.store
+            raise InvalidArgumentError(
+                f"{name} can not append inside a transaction of yours; a store in a database can"
+            )
+        entry = self._entry(topic, payloads)
+        with foreign_errors():
+            store.append_in(connection, entry)
 
     def submit(self, topic: str, payloads: Sequence[bytes], settled: Callable[[], None]) -> Submission:
         """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.

@@ -27,6 +27,7 @@ from tailrace.spi.pages import (
 )
 from tailrace.spi.registry import open_store, schemes
 from tailrace.spi.sweeping import SweepTally
+from tailrace.spi.transactional import Transactional
 
 __all__ = [
     "MAX_POSITION",
@@ -57,6 +58,7 @@ __all__ = [
     "SweepReport",
     "SweepTally",
     "TopicInfo",
+    "Transactional",
     "Unborn",
     "Watch",
     "lost_birth",
