@@ -23,7 +23,7 @@ GRACE = 0.3
 HEADS_EVERY, HEADS_AT_ONCE = 1.0, 1000
 """Seconds between two looks at heads, and how many topics each is about."""
 
-NEW_AT_ONCE = 2000
+NEW_AT_ONCE = 10_000
 """Changes that one look takes in; with more, any topic may have moved."""
 
 CALMER = 1.3
