@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bench import (
+    mysql_append,
     postgres_append,
     postgres_read,
     redis_append,
@@ -33,6 +34,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "redis-append": redis_append.run,
     "redis-catch-up": redis_read.run,
     "redis-wake": redis_wake.run,
+    "mysql-append": mysql_append.run,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }

@@ -31,7 +31,8 @@ class Naming:
 def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""
     if when == "before":
-        for name in ("", ".aio", ".backends.memory", ".backends.sqlite", ".backends.redis", ".backends.postgres"):
+        stores = ("memory", "sqlite", "redis", "postgres", "mysql")
+        for name in ("", ".aio", *(f".backends.{store}" for store in stores)):
             importlib.import_module(f"tailrace{name}")
     from gevent import monkey
 

@@ -17,20 +17,20 @@ from tailrace.backends.mysql import literals
 from tailrace.backends.mysql.line import Line
 from tailrace.backends.mysql.tables import Statements
 
-GRACE = 1.0
+GRACE = 0.3
 """Seconds from the stamp of a change to its commit, mostly."""
 
 HEADS_EVERY, HEADS_AT_ONCE = 1.0, 1000
 """Seconds between two looks at heads, and how many topics each is about."""
 
-NEW_AT_ONCE = 2000
+NEW_AT_ONCE = 10_000
 """Changes that one look takes in; with more, any topic may have moved."""
 
 CALMER = 1.3
 """By how much the pause grows with each look that finds nothing."""
 
-SHARE = 0.05
-"""Of the time, at most, that looking may take."""
+SHARE, SHARE_OF_HEADS = 0.25, 0.05
+"""Of the time, at most, that the two kinds of looks may take."""
 
 
 class Looking:
@@ -75,12 +75,15 @@ class Looking:
         began = time.monotonic()
         names, anything = self._new()
         if began >= self._heads_due:
+            looked = time.monotonic()
             names |= self._changed_heads()
-            self._heads_due = began + HEADS_EVERY
+            took = time.monotonic() - looked
+            self._heads_due = looked + took + max(HEADS_EVERY, took / SHARE_OF_HEADS)
+            began += took
         moved = frozenset(name.decode() for name in names)
         self._pause = self._shortest if moved or anything else min(self._pause * CALMER, self._longest)
-        ended = time.monotonic()
-        self.due = ended + max(self._pause, (ended - began) / SHARE)
+        took = time.monotonic() - began
+        self.due = began + took + max(self._pause, took / SHARE)
         return moved, anything
 
     def _new(self) -> tuple[set[bytes], bool]:

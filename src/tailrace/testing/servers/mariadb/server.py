@@ -18,6 +18,7 @@ from tailrace.testing.servers.mariadb.datadir import SUPERUSER, Installed
 from tailrace.testing.servers.mariadb.flavours import Flavour, flavour
 from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import LOOPBACK
+from tailrace.testing.servers.waiting import until
 
 if TYPE_CHECKING:
     import pymysql
@@ -150,6 +151,12 @@ class MariadbServer(ServerNode):
             finally:
                 self.password = secret
 
+    @override
+    def freeze(self) -> None:
+        super().freeze()
+        # The signal stops one thread after the other; one that is quick would still answer.
+        until(lambda: all(_stopped(task) for task in Path(f"/proc/{self.pid}/task").iterdir()), f"{self!r} hangs")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.flavour.name} on {self.port}>"
 
@@ -193,6 +200,10 @@ class MariadbServer(ServerNode):
                 "ssl_key": str(self.certificates.key),
             }
         return options
+
+
+def _stopped(task: Path) -> bool:
+    return (task / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
 
 
 def quoted(name: str) -> str:
