@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.contract import drivers
 from tests.mysql_server import MysqlUnderTest, mariadb_server
 
 from tailrace.testing.contract import *  # noqa: F403
 from tailrace.testing.servers.mariadb import MariadbServer
+
+driver = drivers.driver
 
 
 @pytest.fixture(scope="module")
