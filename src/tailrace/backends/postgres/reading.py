@@ -21,13 +21,13 @@ class Reading:
 
     def __init__(self, session: Session, statements: Statements, tombstone_for: float, patience: float) -> None:
         self._session = session
-        self._statement = statements.read
+        self._statements = statements
         self._tombstone_for = tombstone_for
         self._patience = patience
 
     def bounds(self, topic: str) -> Bounds | Unborn:
         """Return where a topic stands."""
-        ((_, _, packed),) = self._look([topic.encode()], [0], [0], [0])
+        ((_, _, packed),) = self._look_at_one(topic, 0, 0, 0)
         head = Head(packed)
         if head.row is None:
             return Unborn(head.now, head.grave)
@@ -39,6 +39,10 @@ class Reading:
         """Check places, and read after them."""
         if not requests:
             return ()
+        if len(requests) == 1:
+            (only,) = requests
+            rows = self._look_at_one(only.topic, place_of(only), only.max_records, only.max_bytes)
+            return outcomes(requests, rows, self._tombstone_for)
         rows = self._look(
             [request.topic.encode() for request in requests],
             [place_of(request) for request in requests],
@@ -56,4 +60,13 @@ class Reading:
             "counts": [*map(Int8, counts)],
             "rooms": [*map(Int8, rooms)],
         }
-        return self._session.ask(self._statement, values, time.monotonic() + self._patience, "read")
+        return self._session.ask(self._statements.read, values, time.monotonic() + self._patience, "read")
+
+    def _look_at_one(self, topic: str, place: int, count: int, room: int) -> Sequence[tuple[int, int, bytes]]:
+        values = {
+            "name": topic.encode(),
+            "place": Int8(place),
+            "count": Int8(count),
+            "room": Int8(min(room, MAX_POSITION)),
+        }
+        return self._session.ask(self._statements.read_one, values, time.monotonic() + self._patience, "read")

@@ -140,6 +140,41 @@ CROSS JOIN LATERAL (
 ) AS answer
 """
 
+    # The same for one topic, without a join that every record would have to go through.
+    read_one: bytes = b"""
+WITH topic AS MATERIALIZED (SELECT t.* FROM {topics} t WHERE t.name = %(name)b::bytea)
+SELECT 0::bigint, 1::bigint,
+    int8send((extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+    || int8send(coalesce((SELECT g.incarnation FROM {graves} g WHERE g.name = %(name)b::bytea), 0))
+    || coalesce((
+        SELECT
+            int8send(coalesce((
+                SELECT x.tag FROM {records} x WHERE x.topic_id = t.id AND x.position = %(place)b::bigint
+            ), -1))
+            || int8send(t.id) || int8send(t.incarnation) || int8send(t.horizon_position) || int8send(t.horizon_tag)
+            || int8send(t.last_position) || int8send(t.last_tag) || int8send(t.size) || int8send(t.largest)
+            || CASE WHEN t.sealed THEN '\\x01'::bytea || coalesce('\\x01'::bytea || t.seal_error, '') ELSE '' END
+        FROM topic t
+    ), '')
+UNION ALL (
+    SELECT x.position, x.tag, x.payload FROM {records} x
+    WHERE x.topic_id = (SELECT id FROM topic) AND x.position > %(place)b::bigint
+        AND %(place)b::bigint >= (SELECT horizon_position FROM topic)
+    ORDER BY x.position
+    LIMIT CASE WHEN %(count)b::bigint <= %(room)b::bigint / greatest((SELECT largest FROM topic), 1)
+    THEN %(count)b::bigint ELSE (
+        SELECT greatest(1, count(*) FILTER (WHERE page.size <= %(room)b::bigint)) FROM (
+            SELECT sum(octet_length(y.payload)) OVER (ORDER BY y.position ROWS UNBOUNDED PRECEDING) AS size
+            FROM (
+                SELECT z.position, z.payload FROM {records} z
+                WHERE z.topic_id = (SELECT id FROM topic) AND z.position > %(place)b::bigint
+                ORDER BY z.position LIMIT %(count)b::bigint
+            ) AS y
+        ) AS page
+    ) END
+)
+"""
+
     topics_after: bytes = b"""
 SELECT name, last_position - horizon_position, size, (extract(epoch FROM last_at) * 1000000)::bigint, last_position,
     sealed, seal_error
