@@ -42,6 +42,9 @@ from tailrace.spi import (
     Watch,
 )
 
+LEAST_PATIENCE = 2.0
+"""Seconds that everything but an append may take at least, however short its timeout is made."""
+
 MARGIN = 2**16
 """Bytes of ``max_allowed_packet`` that no payload may take: a row has more than it, and so has an answer."""
 
@@ -64,11 +67,12 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
         options = self._options = options or StoreOptions()
         self._location = location
         self._prefix = location.prefix
+        self._patience = max(options.append_timeout, LEAST_PATIENCE)
         calls = self._calls = Calls(location)
         statements = self._statements = for_tables(location.prefix)
         transactions = self._transactions = Transactions(calls)
         self._reading = Reading(calls, statements, options.tombstone_for)
-        self._ground = MysqlGround(calls, transactions, statements, options.append_timeout)
+        self._ground = MysqlGround(calls, transactions, statements, self._patience)
         self._sweeper = Sweeper(self._ground, options)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[MysqlWatch] = weakref.WeakSet()
@@ -131,7 +135,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
     @override
     def watch(self) -> Watch:
         self._check_open()
-        watch = MysqlWatch(self._location, self._statements, self._options.append_timeout)
+        watch = MysqlWatch(self._location, self._statements, self._patience)
         self._watches.add(watch)
         return watch
 

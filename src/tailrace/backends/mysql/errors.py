@@ -14,7 +14,7 @@ _LARGE = "does not take that much at once: raise max_allowed_packet of the serve
 
 _UNUSABLE = {
     1044: "does not let this user in: grant rights on it",
-    1045: "does not accept this user and password",
+    1045: "does not accept this user and password, or wants TLS of it (ssl_mode=required)",
     1049: "does not exist: create it, or change the URL",
     1142: _RIGHTS,
     1143: _RIGHTS,

@@ -29,6 +29,7 @@ class MysqlMaintenance:
     """The ``Maintenance`` half of the store."""
 
     _options: StoreOptions
+    _patience: float
     _calls: Calls
     _transactions: Transactions
     _statements: Statements
@@ -95,4 +96,4 @@ class MysqlMaintenance:
         schema.migrate(self._calls, self._prefix, time.monotonic() + MIGRATING)
 
     def _deadline(self) -> float:
-        return time.monotonic() + self._options.append_timeout
+        return time.monotonic() + self._patience
