@@ -7,7 +7,7 @@ from typing import Self
 from typing_extensions import override
 
 from tailrace import arguments, native
-from tailrace.engine import PULL_GRACE, Step
+from tailrace.engine import LOOK_SECONDS, Step
 from tailrace.errors import DurableStreamError
 from tailrace.facade import SubscriptionFacade
 from tailrace.protocols import DurableStreamSubscription
@@ -49,7 +49,10 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
 
     @override
     def receive(self, timeout: float = 0.1) -> DurableStreamRecord | Closed | None:
-        """Wait up to ``timeout`` seconds for the next record; see the contract."""
+        """Wait up to ``timeout`` seconds for the next record; see the contract.
+
+        With a timeout of 0, what the store has by now: that is asked for once, for a second at most.
+        """
         try:
             if timeout >= 0:
                 record = self._ready.popleft()
@@ -77,14 +80,15 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
         deadline = started + timeout
         pulled = False
         while True:
-            generation = waiter.generation
+            # Asked before the step: a page that comes in between is found by the step, or fires the waiter.
+            generation, pulling = waiter.generation, pulled and reader.pulling
             outcome = reader.step()
             if isinstance(outcome, DurableStreamRecord):
                 reader.last = outcome
                 return outcome
             if isinstance(outcome, Closed):
                 return outcome
-            until = max(deadline, started + PULL_GRACE) if pulled and reader.pulling else deadline
+            until = started + LOOK_SECONDS if pulling and not timeout else deadline
             remaining = until - time.monotonic()
             if outcome is Step.PULL and (remaining > 0 or not pulled):
                 self._pull()

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 from tailrace import arguments
 from tailrace.aio.waiting import Alarm
-from tailrace.engine import PULL_GRACE, Reader, Step
+from tailrace.engine import LOOK_SECONDS, Reader, Step
 from tailrace.facade import SubscriptionFacade
 from tailrace.records import Closed, DurableStreamRecord
 
@@ -61,7 +61,7 @@ class Subscription(SubscriptionFacade):
     async def receive(self, timeout: float = 0.1) -> DurableStreamRecord | Closed | None:
         """Wait up to ``timeout`` seconds for the next record; see the contract.
 
-        Cancelling it loses no record: nothing is awaited between taking a record and returning it.
+        With a timeout of 0, what the store has by now: that is asked for once, for a second at most. Cancelling it loses no record: nothing is awaited between taking a record and returning it.
         """
         if type(timeout) is not float or not timeout >= 0:
             timeout = arguments.timeout_seconds(timeout)
@@ -81,7 +81,8 @@ class Subscription(SubscriptionFacade):
         deadline = started + timeout if timeout < arguments.FOREVER else math.inf
         pulled = False
         while True:
-            generation = waiter.generation
+            # Asked before the step: a page that comes in between is found by the step, or fires the waiter.
+            generation, pulling = waiter.generation, pulled and reader.pulling
             outcome = reader.step()
             if isinstance(outcome, DurableStreamRecord):
                 reader.last = outcome
@@ -90,7 +91,7 @@ class Subscription(SubscriptionFacade):
                 if iterating:
                     raise StopAsyncIteration
                 return outcome
-            until = max(deadline, started + PULL_GRACE) if pulled and reader.pulling else deadline
+            until = started + LOOK_SECONDS if pulling and not timeout else deadline
             remaining = until - time.monotonic()
             if outcome is Step.PULL and (remaining > 0 or not pulled):
                 reader.begin_pull()

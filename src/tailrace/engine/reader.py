@@ -33,9 +33,9 @@ class Step(enum.Enum):
     """Call ``begin_pull``, or ``pull``, which blocks on the store."""
 
 
-PULL_GRACE = 0.05
-"""Seconds that a ``receive`` takes for a page that it asks for, even if its own timeout is shorter: whoever only polls,
-with a timeout of 0, gets what a prompt store has."""
+LOOK_SECONDS = 1.0
+"""Seconds that a ``receive`` with a timeout of 0 takes for a page that it asks for. It wants what there is, and not to
+wait for more: a store that answers at all is given the time to; one that hangs costs no more than this."""
 
 
 class Reader:
@@ -194,7 +194,7 @@ class Reader:
 
     def _pull_and_tell(self, pull: object) -> None:
         try:
-            self.pull()
+            self.pull(pull)
         except BaseException as exc:  # noqa: BLE001 - it is raised where the records are waited for
             self._broken = exc
         self._pulled(pull)
@@ -202,17 +202,25 @@ class Reader:
 
     def _pulled(self, pull: object) -> None:
         with self._engine.lock:
-            # Not if its start was interrupted, and another one has begun since.
-            if self._pull is pull:
-                self._pull = None
+            self._no_longer(pull)
+
+    def _no_longer(self, pull: object) -> None:
+        # In the hold of the lock that brings its page: whoever has taken all of that asks for the next one at once, and
+        # not in vain. Not if its start was interrupted, and another one has begun since.
+        if self._pull is pull:
+            self._pull = None
 
     def _raise_if_broken(self) -> None:
         broken, self._broken = self._broken, None
         if broken is not None:
             raise broken
 
-    def pull(self) -> None:
-        """Read the next page from the store. Blocks on it; never raises for a store that fails."""
+    def pull(self, pull: object = None) -> None:
+        """Read the next page from the store. Blocks on it; never raises for a store that fails.
+
+        Args:
+            pull: What ``begin_pull`` has begun.
+        """
         with self._engine.lock:
             if self.feed.state is not FeedState.BEHIND or self.feed.ending is not None:
                 return
@@ -222,12 +230,12 @@ class Reader:
             place = self.feed.place
         outcome = self._engine.read(self.feed.topic, place)
         if isinstance(outcome, Page):
-            self._accept(outcome, place)
+            self._accept(outcome, place, pull)
         elif self._engine.closed:
             # Not a failure of the store: the client is being closed, and this reader with it.
             self.close()
         else:
-            self._failed(outcome, place)
+            self._failed(outcome, place, pull)
 
     def rewind(self) -> None:
         """Go on right after the record returned last, whatever was buffered or half done. Does no I/O."""
@@ -289,11 +297,12 @@ class Reader:
         self._engine.farewell(self, dismissal)
         self.feed.waiter.fire()
 
-    def _accept(self, page: Page, start: Place) -> None:
+    def _accept(self, page: Page, start: Place, pull: object = None) -> None:
         feed = self.feed
         chunk = Chunk.of(page, start, self._engine.codec(feed.topic))
         tell = False
         with self._engine.lock:
+            self._no_longer(pull)
             self._outage.over()
             # Closed meanwhile; or a second pull overtook this one, after a cancelled caller asked again. It brought the
             # records, or the loss of them, which would not be one behind these.
@@ -306,8 +315,9 @@ class Reader:
         if tell:
             self._engine.nudge()
 
-    def _failed(self, outcome: ReadOutcome, start: Place) -> None:
+    def _failed(self, outcome: ReadOutcome, start: Place, pull: object) -> None:
         with self._engine.lock:
+            self._no_longer(pull)
             # As in _accept: a place that was left behind meanwhile may well be gone.
             if self.feed.state is not FeedState.BEHIND or self.feed.place is not start:
                 return
