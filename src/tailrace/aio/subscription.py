@@ -61,7 +61,8 @@ class Subscription(SubscriptionFacade):
     async def receive(self, timeout: float = 0.1) -> DurableStreamRecord | Closed | None:
         """Wait up to ``timeout`` seconds for the next record; see the contract.
 
-        With a timeout of 0, what the store has by now: that is asked for once, for a second at most. Cancelling it loses no record: nothing is awaited between taking a record and returning it.
+        With a timeout of 0, what the store has by now: that is asked for once, for a second at most. Cancelling it
+        loses no record: nothing is awaited between taking a record and returning it.
         """
         if type(timeout) is not float or not timeout >= 0:
             timeout = arguments.timeout_seconds(timeout)
