@@ -152,7 +152,7 @@ class _OnCallers(Growth):
     def _locked(self, ask: Ask, names: Sequence[bytes], *, wait: bool) -> tuple[dict[bytes, TopicRow], set[bytes]]:
         (name,) = names
         rows = ask([self._statements.lock_one % literals.text(name)])[-1]
-        return {name: TopicRow._make(row[:-1]) for row in rows}, set()
+        return ({name: TopicRow._make(rows[0][:-1])} if rows else {}), set()
 
     @override
     def _keep(self, ask: Ask, batch: Batch, records: int, size: int, statements: list[bytes]) -> None:
