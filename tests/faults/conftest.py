@@ -4,24 +4,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.mysql_server import MysqlUnderTest, mariadb_server
+from tests.postgres_server import PostgresUnderTest, postgres_server
 from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.builtin import MemoryUnderTest, SqliteUnderTest
 from tailrace.testing.peers import Peer
+from tailrace.testing.servers.mariadb import MariadbServer
+from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.stores import StoreUnderTest
 
-SLOW_ON_REDIS = ("test_s11_", "test_s14_", "test_away_again_and_again_for_less_than_the_budget")
+ON_SERVERS = ("redis", "postgres", "mysql")
+SLOW_ON_SERVERS = ("test_s11_", "test_s14_", "test_away_again_and_again_for_less_than_the_budget")
 """What takes seconds there and is about the engine, about other databases, or about locks."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of what Redis runs, one colour always, and the other one with what takes minutes: both stand on one engine."""
+    """On servers one colour runs always, the other one with what takes minutes: both stand on one engine."""
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if params.get("store_under_test") != "redis":
+        if params.get("store_under_test") not in ON_SERVERS:
             continue
-        if getattr(params.get("driver"), "name", "") == "asyncio" or any(name in item.nodeid for name in SLOW_ON_REDIS):
+        if getattr(params.get("driver"), "name", "") == "asyncio" or any(
+            name in item.nodeid for name in SLOW_ON_SERVERS
+        ):
             item.add_marker(pytest.mark.long)
 
 
@@ -31,12 +38,28 @@ def redis_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(scope="session")
+def a_postgres_server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def a_mariadb_server() -> Iterator[MariadbServer]:
+    with mariadb_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "sqlite", *ON_SERVERS])
 def store_under_test(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
     if request.param == "memory":
         return MemoryUnderTest()
     if request.param == "sqlite":
         return SqliteUnderTest(tmp_path)
+    if request.param == "postgres":
+        return PostgresUnderTest(request.getfixturevalue("a_postgres_server"))
+    if request.param == "mysql":
+        return MysqlUnderTest(request.getfixturevalue("a_mariadb_server"))
     return RedisUnderTest(request.getfixturevalue("redis_url"))
 
 

@@ -5,32 +5,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.faults.running import KINDS, Running, running
 
 import tailrace
 from tailrace.errors import CursorUnavailableError
 from tailrace.testing.reading import Background, numbered, payloads, read_until_lost, take
-from tailrace.testing.servers.redis import RedisServer
 
 
-@pytest.fixture
-def server() -> Iterator[RedisServer]:
-    with RedisServer(aof="everysec") as server:
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    with running(request.param) as server:
         yield server
 
 
 @pytest.mark.parametrize("others", [1, 30, 40])
-def test_a_snapshot_of_50_is_restored_and_others_are_appended(server: RedisServer, tmp_path: Path, others: int) -> None:
+def test_a_snapshot_of_50_is_restored_and_others_are_appended(server: Running, tmp_path: Path, others: int) -> None:
     with tailrace.connect(server.url) as streams, tailrace.connect(server.url) as elsewhere:
         topic = streams.topic("t")
         topic.append_many(numbered(50))
         at_50 = topic.checkpoint()
-        server.backup(tmp_path / "yesterday.rdb")
+        server.backup(tmp_path / "yesterday")
         topic.append_many(numbered(30, 50))
         at_80 = topic.checkpoint()
         with topic.subscribe_from_beginning() as live:
             take(live, 80)
             waiting = Background(lambda: read_until_lost(live))
-            server.restore(tmp_path / "yesterday.rdb")
+            server.restore(tmp_path / "yesterday")
             append_when_it_is_back(elsewhere.topic("t"), [b"other %d" % number for number in range(others)])
             assert waiting.result() == []
         with pytest.raises(CursorUnavailableError):

@@ -155,9 +155,8 @@ class _OnCallers(Growth):
 
     @override
     def _locked(self, ask: Ask, names: Sequence[bytes], *, wait: bool) -> tuple[dict[bytes, TopicRow], set[bytes]]:
-        (name,) = names
         rows = ask([self._statements.lock_one % self.id_])[-1]
-        return {name: TopicRow._make(row[:-1]) for row in rows if bytes(row[-1]) == name}, set()  # noqa: B035 - one at most
+        return {bytes(row[-1]): TopicRow._make(row[:-1]) for row in rows}, set()
 
     @override
     def _keep(self, ask: Ask, batch: Batch, records: int, size: int, statements: list[bytes]) -> None:

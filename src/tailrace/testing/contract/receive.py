@@ -116,6 +116,9 @@ class TestReceive:
             stall = Stall()
             faulty.always("read", stall)
             try:
+                # A page may have been asked for ahead.
+                while isinstance(record := subscription.receive(timeout=0.1), DurableStreamRecord):
+                    found.append(record.payload)
                 for timeout in (0.1, 0.1, 0, 0):
                     started = time.monotonic()
                     record = subscription.receive(timeout=timeout)
@@ -124,7 +127,7 @@ class TestReceive:
             finally:
                 faulty.heal()
                 stall.release()
-            assert found + payloads(take(subscription, 8)) == numbered(9)
+            assert found + payloads(take(subscription, 9 - len(found))) == numbered(9)
             assert faulty.calls["read"] < 20
 
     def test_a_slow_store_is_read_to_the_end_by_calls_that_are_shorter_than_its_reads(
