@@ -57,7 +57,7 @@ class Outbox:
         self._literal = literal
         self._deadline = deadline
         self._timeout = timeout
-        self._lives: dict[str, int] = {}
+        self._lives: dict[str, tuple[int, int]] = {}
         self._full: dict[str, int] = {}
 
     def append(self, connection: object, entry: Entry) -> None:
@@ -75,42 +75,46 @@ class Outbox:
         finally:
             ask([b"SET SESSION innodb_lock_wait_timeout = %d" % waits])
 
-    def _store(self, ask: Ask, entry: Entry, life: int) -> None:
+    def _store(self, ask: Ask, entry: Entry, life: tuple[int, int]) -> None:
         (batch,) = by_topic([entry])
-        growth, statements, outcome = self._grown(ask, batch)
-        if (isinstance(outcome, Appended) and outcome.end.incarnation != life) or outcome is None:
+        growth, statements, outcome = self._grown(ask, batch, life[0])
+        if (isinstance(outcome, Appended) and outcome.end.incarnation != life[1]) or outcome is None:
             # Deleted since, and perhaps begun again.
             life = self._begin(entry.topic)
             if outcome is None:
-                growth, statements, outcome = self._grown(ask, batch)
+                growth, statements, outcome = self._grown(ask, batch, life[0])
         if isinstance(outcome, AppendRefused):
             raise outcome.error
-        if not isinstance(outcome, Appended) or outcome.end.incarnation != life:
+        if not isinstance(outcome, Appended) or outcome.end.incarnation != life[1]:
             raise InvalidArgumentError(f"this connection is to another server than the store: {self._name}")
         ask(statements)
         if growth.full:
             self._full[entry.topic] = len(entry.payloads)
 
-    def _grown(self, ask: Ask, batch: Batch) -> "tuple[_OnCallers, Sequence[bytes], AppendOutcome | None]":
+    def _grown(self, ask: Ask, batch: Batch, id_: int) -> "tuple[_OnCallers, Sequence[bytes], AppendOutcome | None]":
         growth = _OnCallers(self._inside, self._kept, self._literal, literals.hexadecimal)
+        growth.id_ = id_
         statements, outcomes = growth.prepare(ask, [batch], wait=True, create=False)
         outcome = outcomes[0][1][0]
         return growth, statements, outcome if isinstance(outcome, Appended | AppendRefused) else None
 
-    def _begin(self, topic: str) -> int:
-        """Return the incarnation of a topic, which is begun if it is not there."""
+    def _begin(self, topic: str) -> tuple[int, int]:
+        """Return id and incarnation of a topic, which is begun if it is not there."""
         name = literals.text(topic.encode())
 
-        def work(ask: Ask) -> tuple[Sequence[bytes], int]:
+        def work(ask: Ask) -> tuple[Sequence[bytes], tuple[int, int] | None]:
             rows = ask([self._own.life % name])[-1]
             if rows:
-                return (), int(rows[0][0])
-            made = random_incarnation()
-            return [self._own.begin % (name, made)], made
+                return (), (int(rows[0][0]), int(rows[0][1]))
+            return [self._own.begin % (name, random_incarnation())], None
 
         if len(self._lives) >= KNOWN:
             self._lives.clear()
-        life = self._lives[topic] = self._transactions.run(work, self._deadline())
+        deadline = self._deadline()
+        life = None
+        while life is None:
+            life = self._transactions.run(work, deadline)
+        self._lives[topic] = life
         return life
 
     def _cut(self, topic: str, added: int) -> None:
@@ -119,7 +123,7 @@ class Outbox:
 
         def work(ask: Ask) -> tuple[Sequence[bytes], None]:
             # It may be the very transaction of who appends now that holds the topic: not to be waited for.
-            rows = ask([self._own.lock_one % literals.text(topic.encode()) + b" SKIP LOCKED"])[-1]
+            rows = ask([self._own.lock % literals.text(topic.encode()) + b" SKIP LOCKED"])[-1]
             if not rows:
                 return (), None
             row = TopicRow._make(rows[0][:-1])
@@ -147,12 +151,12 @@ class _OnCallers(Growth):
     """Leaves the limits of the topic for later, and does not look for topics that are not there."""
 
     full = False
+    id_ = 0
 
     @override
     def _locked(self, ask: Ask, names: Sequence[bytes], *, wait: bool) -> tuple[dict[bytes, TopicRow], set[bytes]]:
-        (name,) = names
-        rows = ask([self._statements.lock_one % literals.text(name)])[-1]
-        return ({name: TopicRow._make(rows[0][:-1])} if rows else {}), set()
+        rows = ask([self._statements.lock_one % self.id_])[-1]
+        return {bytes(row[-1]): TopicRow._make(row[:-1]) for row in rows}, set()
 
     @override
     def _keep(self, ask: Ask, batch: Batch, records: int, size: int, statements: list[bytes]) -> None:

@@ -23,9 +23,9 @@ class Statements:
         f"SELECT {_ROW} FROM {{topics}} FORCE INDEX (by_name) WHERE name IN (%b) ORDER BY name FOR UPDATE".encode()
     )
 
-    # By equality: at the isolation of an application a range would lock the space around the row as well, in which
+    # By its id: at the isolation of an application, a look by name would lock the space between names as well, in which
     # others want to begin topics.
-    lock_one: bytes = f"SELECT {_ROW} FROM {{topics}} FORCE INDEX (by_name) WHERE name = %b FOR UPDATE".encode()
+    lock_one: bytes = f"SELECT {_ROW} FROM {{topics}} FORCE INDEX (PRIMARY) WHERE id = %d FOR UPDATE".encode()
 
     exist: bytes = b"SELECT name FROM {topics} WHERE name IN (%b)"
 
@@ -46,7 +46,7 @@ last_at = {NOW}, changed_at = last_at%b WHERE id = %d""".encode()
     begin: bytes = f"""INSERT INTO {{topics}} (name, incarnation, last_at, idle_at, changed_at)
 VALUES (%b, %d, {NOW}, {NOW}, {NOW})""".encode()
 
-    life: bytes = b"SELECT incarnation FROM {topics} WHERE name = %b"
+    life: bytes = b"SELECT id, incarnation FROM {topics} WHERE name = %b"
 
     seal: bytes = f"""UPDATE {{topics}} SET sealed = 1, seal_error = %b, idle_at = NULL, changed_at = {NOW}
 WHERE id = %d AND sealed = 0""".encode()
