@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pymysql
-from tests.mysql_server import mariadb_server
 
 import tailrace
 from tailrace import StreamClient
@@ -22,8 +21,7 @@ UPDATE = "UPDATE topics SET last_position = %s, last_tag = %s, size = size + %s,
 @contextmanager
 def both(**settings: str) -> Iterator[tuple[StreamClient, MariadbServer, str]]:
     """Run a server that flushes each commit; give back our client, the server, and a database with tables for us."""
-    settings = {"innodb_flush_log_at_trx_commit": "1", **settings}
-    with mariadb_server(**settings) as server:
+    with MariadbServer(synchronous=True, settings=settings) as server:
         ours, raw = server.create_database(), server.create_database()
         with tailrace.connect(server.url(ours), create=True) as streams:
             for table in ("topics", "records"):

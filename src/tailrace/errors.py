@@ -5,12 +5,14 @@
     ├── DurableStreamUnavailableError     the store, or this handle, can not go on
     │   ├── TopicSealedError              append to a topic that was sealed
     │   └── StoreUnusableError            waiting will not help: fix the store or its settings
+    ├── InvalidTokenError                 a resume token that is not good here, for whatever reason
+    ├── KeyRingError                      the keys of resume tokens can not be used as they are
     └── InvalidArgumentError              (also ValueError) the call itself is wrong
         ├── InvalidTypeError              (also TypeError)
         ├── InvalidTopicNameError
         └── PayloadTooLargeError
 
-Messages never contain payloads or cursors.
+Messages never contain payloads, cursors, tokens or keys.
 """
 
 import functools
@@ -53,6 +55,19 @@ class StoreUnusableError(DurableStreamUnavailableError):
     Not a database, written by a newer release, read-only, out of space, a missing driver: the message
     names the cause and what to do. Operations that ride out an outage do not ride out this one.
     """
+
+
+class InvalidTokenError(DurableStreamError):
+    """A resume token is not good here, and nothing says why: whoever probes with tokens learns nothing.
+
+    Damaged, somebody else's, expired, of a key that is retired or unknown, or no token at all. Start anew, as
+    a reader does who has none. A token that is authentic and points into a history that is gone is not told
+    like this: its cursor raises ``CursorUnavailableError``.
+    """
+
+
+class KeyRingError(DurableStreamError):
+    """The keys of resume tokens can not be used as they are: the message says what is wrong with which line or file."""
 
 
 class InvalidArgumentError(DurableStreamError, ValueError):

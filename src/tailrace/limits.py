@@ -15,5 +15,8 @@ MAX_PAYLOAD_BYTES = 16 * 2**20
 MAX_APPEND_MANY = 4096
 """Payloads in one ``append_many``: it is one transaction, and others wait for it."""
 
+MAX_TOKEN_PARTY_BYTES = 512
+"""Bytes of UTF-8 in a token's audience, and in its tenant: names, each authenticated with every token."""
+
 MAX_TIMEOUT = 365 * 86400.0
 """Seconds that any timeout is cut to: the platform's own waits overflow far above it."""

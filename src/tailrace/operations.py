@@ -78,12 +78,6 @@ class Operations(Maintenance):
         positive_seconds("seconds", seconds)
         return Sweeping(lambda: self.sweep(budget), seconds, self._closed)
 
-    @override
-    def migrate(self) -> None:
-        """Bring the store's schema up to this release."""
-        with foreign_errors():
-            self._store.migrate()
-
     def examine(self) -> Findings:
         """Look at how the store is set up; nothing is found in one that has nothing to tell."""
         store = self._store

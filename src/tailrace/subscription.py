@@ -78,12 +78,13 @@ class Subscription(SubscriptionFacade, DurableStreamSubscription):
         reader, waiter = self._reader, self._reader.feed.waiter
         started = time.monotonic()
         deadline = started + timeout
-        pulled = False
+        pulled = reader.claim()
         while True:
             # Asked before the step: a page that comes in between is found by the step, or fires the waiter.
             generation, pulling = waiter.generation, pulled and reader.pulling
             outcome = reader.step()
             if isinstance(outcome, DurableStreamRecord):
+                reader.read_ahead(at_once=True)
                 reader.last = outcome
                 return outcome
             if isinstance(outcome, Closed):

@@ -29,6 +29,7 @@ def test_the_reference_page_has_the_table() -> None:
         (errors.DurableStreamUnavailableError("x"), Code.STORE_UNAVAILABLE),
         (errors.DurableStreamUnavailableError("x", maybe_stored=True), Code.UNCERTAIN),
         (errors.InvalidTopicNameError("x"), Code.USAGE),
+        (errors.KeyRingError("x"), Code.KEYS_UNUSABLE),
         (errors.PayloadTooLargeError(2, 1, named="x"), Code.USAGE),
     ],
 )

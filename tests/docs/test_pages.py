@@ -23,6 +23,9 @@ SERVERS = {
 }
 """Where pages say that a server is; their programs run with one that was started for them."""
 
+GROUPS = {"keys"}
+"""Commands that have commands of their own."""
+
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
 
@@ -106,7 +109,7 @@ def _unknown(words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if not names:
         return []
-    done = _help(names[0])
+    done = _help(*names[: 2 if names[0] in GROUPS else 1])
     if done.returncode != 0:
         return [f"no such command: {done.stderr.strip().splitlines()[-1:]}"]
     options = [word.partition("=")[0] for word in words if word.startswith("--")]
@@ -114,9 +117,9 @@ def _unknown(words: list[str]) -> list[str]:
 
 
 @cache
-def _help(command: str) -> "subprocess.CompletedProcess[str]":
+def _help(*command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "tailrace.cli", command, "--help"],
+        [sys.executable, "-m", "tailrace.cli", *command, "--help"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -55,9 +55,11 @@ ARROWS = {
     "client": f"{_FACADE} facade opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} facade opening",
+    # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
+    "tokens": f"{_WORDS} options retention arguments cursors",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} sweeping topic subscription client testing",
+    "cli": f"{_FACADE} sweeping topic subscription client testing tokens",
 }
 
 # Third-party and platform modules that belong to one folder each.
@@ -72,6 +74,7 @@ OWNERS = {
     "nats": ("backends.nats",),
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),
+    "cryptography": ("tokens",),
     "pytest": ("testing",),
     "_pytest": ("testing",),
     "typer": ("cli",),

@@ -61,7 +61,8 @@ class Subscription(SubscriptionFacade):
     async def receive(self, timeout: float = 0.1) -> DurableStreamRecord | Closed | None:
         """Wait up to ``timeout`` seconds for the next record; see the contract.
 
-        With a timeout of 0, what the store has by now: that is asked for once, for a second at most. Cancelling it loses no record: nothing is awaited between taking a record and returning it.
+        With a timeout of 0, what the store has by now: that is asked for once, for a second at most. Cancelling it
+        loses no record: nothing is awaited between taking a record and returning it.
         """
         if type(timeout) is not float or not timeout >= 0:
             timeout = arguments.timeout_seconds(timeout)
@@ -79,12 +80,13 @@ class Subscription(SubscriptionFacade):
         # Without a deadline there is no timer: nobody needs ten thousand of them for next year.
         started = time.monotonic()
         deadline = started + timeout if timeout < arguments.FOREVER else math.inf
-        pulled = False
+        pulled = reader.claim()
         while True:
             # Asked before the step: a page that comes in between is found by the step, or fires the waiter.
             generation, pulling = waiter.generation, pulled and reader.pulling
             outcome = reader.step()
             if isinstance(outcome, DurableStreamRecord):
+                reader.read_ahead()
                 reader.last = outcome
                 return outcome
             if isinstance(outcome, Closed):

@@ -14,6 +14,7 @@ from tailrace.cli.describe import describe
 from tailrace.cli.doctor import doctor
 from tailrace.cli.ending import reported
 from tailrace.cli.exits import MEANINGS
+from tailrace.cli.keys import keys
 from tailrace.cli.migrate import migrate
 from tailrace.cli.seal import seal
 from tailrace.cli.sweep import sweep
@@ -61,6 +62,7 @@ def _build() -> typer.Typer:
     built.callback()(root)
     for command in _COMMANDS:
         built.command()(command)
+    built.add_typer(keys, name="keys")
     return built
 
 

@@ -10,6 +10,7 @@ from tailrace.errors import (
     DurableStreamError,
     DurableStreamUnavailableError,
     InvalidArgumentError,
+    KeyRingError,
     StoreUnusableError,
     TopicSealedError,
 )
@@ -31,6 +32,7 @@ class Code(enum.IntEnum):
     IDLE = 10
     MISSING_EXTRA = 11
     NOT_WRITTEN = 12
+    KEYS_UNUSABLE = 13
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
@@ -50,6 +52,7 @@ MEANINGS: dict[Code, str] = {
     Code.IDLE: "tail: nothing came for --timeout seconds.",
     Code.MISSING_EXTRA: "A part is not installed. The message says which extra brings it.",
     Code.NOT_WRITTEN: "The output, or the cursor file, can not be written.",
+    Code.KEYS_UNUSABLE: "The keys of resume tokens can not be used, or not be written; the message says why.",
     Code.INTERRUPTED: "Interrupted (Ctrl-C).",
     Code.READER_GONE: "Whoever read our output went away, as in `| head`.",
     Code.TERMINATED: "Terminated (SIGTERM).",
@@ -74,6 +77,7 @@ _CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
     (TopicSealedError, Code.TOPIC_SEALED),
     (StoreUnusableError, Code.STORE_UNUSABLE),
     (InvalidArgumentError, Code.USAGE),
+    (KeyRingError, Code.KEYS_UNUSABLE),
 )
 
 

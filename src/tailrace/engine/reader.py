@@ -55,6 +55,7 @@ class Reader:
         self._attempt: object = None
         self._entered = False
         self._pull: object = None
+        self._ahead = False
         self._broken: BaseException | None = None
         self.ready: deque[DurableStreamRecord] = deque()
         self.last: DurableStreamRecord | None = None
@@ -170,6 +171,25 @@ class Reader:
         """Return how long a ``WAIT`` may last at most, in seconds."""
         retry_at = self._outage.retry_at
         return max(0.0, retry_at - time.monotonic()) if retry_at and not self.pulling else math.inf
+
+    def read_ahead(self, *, at_once: bool = False) -> None:
+        """Begin to read the next page while the one that was just taken is consumed. Never blocks.
+
+        The store is at work at the same time as the consumer then. The buffer has just been emptied, so that no more is
+        held than it and one page. Before the record is noted as returned, so that an interrupt in here repeats it.
+        """
+        behind = self.feed.state is FeedState.BEHIND and self.feed.ending is None
+        if behind and not self.local and self._pull is None and not self._outage.retry_at:
+            self._ahead = True
+            self.begin_pull(at_once=at_once)
+
+    def claim(self) -> bool:
+        """Return whether a page is on its way that was asked for ahead; true once for each.
+
+        Whoever asks now has asked for it, as it were, and may wait for it like for one that it began itself.
+        """
+        ahead, self._ahead = self._ahead, False
+        return ahead and self.pulling
 
     def begin_pull(self, *, at_once: bool = False) -> None:
         """Read the next page in a worker. Never blocks; the feed's waiter fires at the end.

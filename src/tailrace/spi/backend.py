@@ -170,7 +170,3 @@ class Maintenance(Protocol):
     def sweep(self, budget: SweepBudget) -> SweepReport:
         """Apply the configured retention to all topics, within a budget. A later sweep goes on where this one ended."""
         ...
-
-    def migrate(self) -> None:
-        """Bring the store's schema up to this release."""
-        ...

@@ -210,9 +210,6 @@ class MemoryStore(Backend):
             self._expire_graves()
         return SweepReport(topics, records, size, forgotten, done=True)
 
-    def migrate(self) -> None:
-        """Nothing to do: there is no schema."""
-
     def backup(self) -> "MemoryBackup":
         """Return a copy of every topic, for tests of restored stores."""
         with self._state.lock:

@@ -17,6 +17,7 @@ from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.line import OVERHEAD, Line
 from tailrace.backends.mysql.location import Location, locate
 from tailrace.backends.mysql.maintenance import MysqlMaintenance
+from tailrace.backends.mysql.outbox import Outbox
 from tailrace.backends.mysql.reading import Reading
 from tailrace.backends.mysql.sweep import MysqlGround
 from tailrace.backends.mysql.tables import for_tables
@@ -38,6 +39,7 @@ from tailrace.spi import (
     Findings,
     ReadOutcome,
     ReadRequest,
+    Transactional,
     Unborn,
     Watch,
 )
@@ -49,10 +51,10 @@ MARGIN = 2**16
 """Bytes of ``max_allowed_packet`` that no payload may take: a row has more than it, and so has an answer."""
 
 
-class MysqlStore(MysqlMaintenance, Examinable, Backend):
+class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
     """One handle on a database of MySQL or MariaDB. Thread-safe; reopens after a fork.
 
-    Also implements ``Maintenance`` and ``Examinable``.
+    Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
 
     Args:
         location: Which database, and how to connect.
@@ -85,6 +87,16 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
             raise
         self._max_payload = max(1, min(limits.MAX_PAYLOAD_BYTES, packet - MARGIN))
         self._appending = Appending(transactions, statements, options.kept, (packet - OVERHEAD) // 2)
+        self._outbox = Outbox(
+            location.name,
+            transactions,
+            for_tables(location.prefix, location.database),
+            statements,
+            options.kept,
+            (packet - OVERHEAD) // 2,
+            self._deadline,
+            options.append_timeout,
+        )
         renew_in_child(self)
 
     def __repr__(self) -> str:
@@ -114,6 +126,11 @@ class MysqlStore(MysqlMaintenance, Examinable, Backend):
         if self._closed:
             return [AppendRefused(DurableStreamUnavailableError("the store is closed"))] * len(entries)
         return self._appending.append(entries, timeout)
+
+    @override
+    def append_in(self, connection: object, entry: Entry) -> None:
+        self._check_open()
+        self._outbox.append(connection, entry)
 
     @override
     def bounds(self, topic: str) -> Bounds | Unborn:

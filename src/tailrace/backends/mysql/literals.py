@@ -21,6 +21,11 @@ def payload(value: bytes) -> bytes:
     return b"_binary'" + value.replace(b"\\", b"\\\\").replace(b"'", b"\\'") + b"'"
 
 
+def hexadecimal(value: bytes) -> bytes:
+    """Return a payload that is understood under any sql_mode; twice as long as it."""
+    return b"_binary x'" + value.hex().encode() + b"'"
+
+
 def names(topics: Iterable[str]) -> bytes:
     """Return topic names for ``IN (...)``."""
     return b",".join([text(topic.encode()) for topic in topics])

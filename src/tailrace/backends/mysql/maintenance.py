@@ -1,11 +1,11 @@
-"""Operations on a MySQL store: listing, trimming, deleting, sweeping, migrating. Each in transactions of a few hundred
+"""Operations on a MySQL store: listing, trimming, deleting, sweeping. Each in transactions of a few hundred
 records, so that nobody who appends waits longer than one of them takes.
 """
 
 import time
 from collections.abc import Sequence
 
-from tailrace.backends.mysql import literals, schema, writing
+from tailrace.backends.mysql import literals, writing
 from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.sweep import MysqlGround
 from tailrace.backends.mysql.tables import Statements
@@ -21,9 +21,6 @@ from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 CHUNK = 500
 """Records removed in one transaction."""
 
-MIGRATING = 3600.0
-"""Seconds that a migration may take."""
-
 
 class MysqlMaintenance:
     """The ``Maintenance`` half of the store."""
@@ -35,7 +32,6 @@ class MysqlMaintenance:
     _statements: Statements
     _ground: MysqlGround
     _sweeper: Sweeper
-    _prefix: str
 
     def topics(self, prefix: str = "", after: str = "", limit: int = 1000) -> Sequence[TopicInfo]:
         """List existing topics in byte order of their names."""
@@ -90,10 +86,6 @@ class MysqlMaintenance:
     def sweep(self, budget: SweepBudget) -> SweepReport:
         """Apply the configured retention to all topics, within a budget."""
         return self._sweeper.sweep(budget)
-
-    def migrate(self) -> None:
-        """Bring the tables up to this release."""
-        schema.migrate(self._calls, self._prefix, time.monotonic() + MIGRATING)
 
     def _deadline(self) -> float:
         return time.monotonic() + self._patience

@@ -6,6 +6,7 @@ of it was run. Whoever migrates holds a lock of the server that is named after t
 
 import hashlib
 import re
+import time
 from collections.abc import Sequence
 
 from tailrace.backends.mysql import literals
@@ -21,6 +22,13 @@ _MAKE_VERSION = b"""CREATE TABLE IF NOT EXISTS {version} (
     only_one TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL
 ) ENGINE = InnoDB"""
 _NOTE = b"REPLACE INTO {version} (only_one, version) VALUES (1, %d)"
+
+MIGRATION_SECONDS = 3600.0
+"""A migration may have to rewrite what is there."""
+
+LOCK_SECONDS = 60
+"""How long somebody else who migrates is waited for."""
+
 _COMMENT = re.compile(rb"--[^\n]*")
 
 
@@ -34,15 +42,17 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def statements(prefix: str, after: int) -> list[bytes]:
-    """Return what brings tables of a version up to this release."""
-    made = [filled(_MAKE_VERSION, prefix)]
+def steps(prefix: str, after: int) -> list[tuple[int, list[bytes]]]:
+    """Return what brings tables of a version up to this release: for each version the statements that lead to it."""
+    found = []
+    first = [] if after else [filled(_MAKE_VERSION, prefix)]
     for number, script in migrations():
         if number > after:
             parts = _COMMENT.sub(b"", script.encode()).split(b";\n")
-            made += [filled(part.strip(), prefix) for part in parts if part.strip()]
-            made.append(filled(_NOTE, prefix) % number)
-    return made
+            made = [filled(part.strip().rstrip(b";"), prefix) for part in parts if part.strip()]
+            found.append((number, [*first, *made, filled(_NOTE, prefix) % number]))
+            first = []
+    return found
 
 
 def version(line: Line, prefix: str, deadline: float) -> int:
@@ -79,6 +89,15 @@ def check(calls: Calls, prefix: str, deadline: float, *, create: bool = False) -
             f"{calls.name} has tables of an older release (schema {found}, this one needs {newest()}): "
             "run `tailrace migrate`"
         )
+    refuse_newer(calls, found)
+
+
+def refuse_newer(calls: Calls, found: int) -> None:
+    """Refuse tables of a newer release.
+
+    Raises:
+        StoreUnusableError: They are.
+    """
     if found > newest():
         raise StoreUnusableError(
             f"{calls.name} has tables of a newer release (schema {found}, this one knows {newest()}): upgrade tailrace"
@@ -98,13 +117,15 @@ def migrate(calls: Calls, prefix: str, deadline: float) -> None:
         # Names of locks have 64 characters on the whole server.
         key = hashlib.blake2b(f"{database}.{prefix}".encode(), digest_size=16).hexdigest()
         lock = literals.text(f"tailrace {key}".encode())
-        if not line.ask([b"SELECT GET_LOCK(%b, %d)" % (lock, 5)], deadline)[-1][0][0]:
+        patience = max(1, min(LOCK_SECONDS, int(deadline - time.monotonic())))
+        if not line.ask([b"SELECT GET_LOCK(%b, %d)" % (lock, patience)], deadline)[-1][0][0]:
             raise DurableStreamUnavailableError(f"{calls.name} is being migrated by somebody else")
         try:
             found = version(line, prefix, deadline)
             if found < newest():
-                for statement in statements(prefix, found):
-                    line.ask([statement], deadline)
+                for _, statements in steps(prefix, found):
+                    for statement in statements:
+                        line.ask([statement], deadline)
         finally:
             line.ask([b"SELECT RELEASE_LOCK(%b)" % lock], deadline)
 

@@ -5,8 +5,8 @@
 
 from dataclasses import dataclass, fields
 
-NOW = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
-"""Microseconds since the epoch by the server's clock; the session's time zone is UTC, which has no hour twice."""
+NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+"""Microseconds since the epoch by the server's clock, whatever time zone a session has: no hour comes twice."""
 
 _ROW = (
     "id, incarnation, horizon_position, horizon_tag, last_position, last_tag, size, largest, first_at, sealed, "
@@ -23,6 +23,10 @@ class Statements:
         f"SELECT {_ROW} FROM {{topics}} FORCE INDEX (by_name) WHERE name IN (%b) ORDER BY name FOR UPDATE".encode()
     )
 
+    # By equality: at the isolation of an application a range would lock the space around the row as well, in which
+    # others want to begin topics.
+    lock_one: bytes = f"SELECT {_ROW} FROM {{topics}} FORCE INDEX (by_name) WHERE name = %b FOR UPDATE".encode()
+
     exist: bytes = b"SELECT name FROM {topics} WHERE name IN (%b)"
 
     create: bytes = f"""INSERT INTO {{topics}} (name, incarnation, last_position, last_tag, size, largest, first_at,
@@ -37,6 +41,12 @@ last_at = {NOW}, changed_at = last_at%b WHERE id = %d""".encode()
     add: bytes = b"INSERT INTO {records} (topic_id, position, tag, at, size, payload) VALUES "
 
     added: bytes = f"(%b, %d, %d, {NOW}, %d, %b)".encode()
+
+    # Without records.
+    begin: bytes = f"""INSERT INTO {{topics}} (name, incarnation, last_at, idle_at, changed_at)
+VALUES (%b, %d, {NOW}, {NOW}, {NOW})""".encode()
+
+    life: bytes = b"SELECT incarnation FROM {topics} WHERE name = %b"
 
     seal: bytes = f"""UPDATE {{topics}} SET sealed = 1, seal_error = %b, idle_at = NULL, changed_at = {NOW}
 WHERE id = %d AND sealed = 0""".encode()
@@ -113,14 +123,21 @@ FROM {topics} WHERE name IN (%b)"""
 TABLES = ("topics", "records", "graves", "remains", "version")
 
 
-def for_tables(prefix: str) -> Statements:
-    """Return the statements for tables whose names begin like this."""
+def for_tables(prefix: str, database: str = "") -> Statements:
+    """Return the statements for tables whose names begin like this.
+
+    Args:
+        database: Where they are; without it, in that of the connection.
+    """
     template = Statements()
-    return Statements(**{one.name: filled(getattr(template, one.name), prefix) for one in fields(template)})
+    # They are %-formatted.
+    inside = database.replace("%", "%%")
+    return Statements(**{one.name: filled(getattr(template, one.name), prefix, inside) for one in fields(template)})
 
 
-def filled(statement: bytes, prefix: str) -> bytes:
+def filled(statement: bytes, prefix: str, database: str = "") -> bytes:
     """Put the names of tables into a statement."""
+    inside = "`{}`.".format(database.replace("`", "``")) if database else ""
     for table in TABLES:
-        statement = statement.replace(b"{%b}" % table.encode(), f"`{prefix}{table}`".encode())
+        statement = statement.replace(b"{%b}" % table.encode(), f"{inside}`{prefix}{table}`".encode())
     return statement

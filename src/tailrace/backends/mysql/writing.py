@@ -34,12 +34,20 @@ class Growth:
     Args:
         kept: Returns the bounds of a topic.
         literal: Bytes that a payload may take in a statement.
+        quoted: Writes a payload as a literal, at most twice as long as it and a little.
     """
 
-    def __init__(self, statements: Statements, kept: Callable[[str], Retention], literal: int) -> None:
+    def __init__(
+        self,
+        statements: Statements,
+        kept: Callable[[str], Retention],
+        literal: int,
+        quoted: Callable[[bytes], bytes] = literals.payload,
+    ) -> None:
         self._statements = statements
         self._kept = kept
         self._literal = literal
+        self._quoted = quoted
         self._tag = random_tag()
 
     def prepare(
@@ -122,13 +130,13 @@ class Growth:
         rows: list[bytes] = []
         room = 0
         for position, payload in enumerate(payloads, last + 1):
-            literal = literals.payload(payload)
+            literal = self._quoted(payload)
             if len(literal) > self._literal:
                 # What has gathered stands before it: the parts have names that the next large one takes over.
                 if rows:
                     statements.append(self._statements.add + b",".join(rows))
                     rows = []
-                parts, literal = _in_parts(payload, self._literal)
+                parts, literal = _in_parts(payload, self._literal, self._quoted)
                 statements += parts
             row = self._statements.added % (topic_id, position, self._tag, len(payload), literal)
             if rows and len(row) > room:
@@ -196,12 +204,12 @@ def _listed(names: Sequence[bytes]) -> bytes:
     return b",".join(map(literals.text, names))
 
 
-def _in_parts(payload: bytes, room: int) -> tuple[list[bytes], bytes]:
+def _in_parts(payload: bytes, room: int, quoted: Callable[[bytes], bytes]) -> tuple[list[bytes], bytes]:
     """Return statements that bring a payload over in parts, and what stands for all of it then."""
     # Whatever its bytes are, a part is at most twice as long as a literal.
     step = max(1, (room - 64) // 2)
     parts = [
-        b"SET @tailrace_%d = %b" % (number, literals.payload(payload[start : start + step]))
+        b"SET @tailrace_%d = %b" % (number, quoted(payload[start : start + step]))
         for number, start in enumerate(range(0, len(payload), step))
     ]
     return parts, b"CONCAT(%b)" % b",".join(b"@tailrace_%d" % number for number in range(len(parts)))

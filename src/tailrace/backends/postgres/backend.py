@@ -17,6 +17,7 @@ from tailrace.backends.postgres.channels import Channels
 from tailrace.backends.postgres.examination import durability, examine
 from tailrace.backends.postgres.location import Location, locate
 from tailrace.backends.postgres.maintenance import PostgresMaintenance
+from tailrace.backends.postgres.outbox import Outbox
 from tailrace.backends.postgres.reading import Reading
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import for_tables
@@ -42,6 +43,7 @@ from tailrace.spi import (
     Findings,
     ReadOutcome,
     ReadRequest,
+    Transactional,
     Unborn,
     Watch,
 )
@@ -49,10 +51,10 @@ from tailrace.spi import (
 _log = logging.getLogger("tailrace.store")
 
 
-class PostgresStore(PostgresMaintenance, Examinable, Backend):
+class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
     """One handle on a PostgreSQL database. Thread-safe; reopens after a fork.
 
-    Also implements ``Maintenance`` and ``Examinable``.
+    Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
 
     Args:
         location: Which database, and where in it.
@@ -76,6 +78,8 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         self._reading = Reading(session, self._patient, options.tombstone_for, patience)
         prompt = for_tables(tables, patient=False)
         self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
+        self._prompt_ground = PostgresGround(session, prompt, patience, self._teller.tell)
+        self._outbox = Outbox(session, tables, options, self._channels, self._cut_if_free)
         # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
         self._watches: weakref.WeakSet[PostgresWatch] = weakref.WeakSet()
         self._closed = False
@@ -113,6 +117,11 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         if self._closed:
             return [AppendRefused(DurableStreamUnavailableError("the store is closed"))] * len(entries)
         return self._writing.append(entries, timeout)
+
+    @override
+    def append_in(self, connection: object, entry: Entry) -> None:
+        self._check_open()
+        self._outbox.append(connection, entry)
 
     @override
     def bounds(self, topic: str) -> Bounds | Unborn:
@@ -166,14 +175,21 @@ class PostgresStore(PostgresMaintenance, Examinable, Backend):
         except schema.OutdatedSchemaError:
             if not create:
                 raise
-        self.migrate()
+        schema.migrate(self._session, self._tables, schema.MIGRATION_SECONDS)
         return schema.check(self._session, self._tables, time.monotonic() + self._options.append_timeout)
 
     def _cut(self, topic: str, added: int) -> None:
+        self._cut_by(self._ground, topic, added)
+
+    def _cut_if_free(self, topic: str, added: int) -> None:
+        # It may be the very transaction of who appends now that holds the topic: not to be waited for.
+        self._cut_by(self._prompt_ground, topic, added)
+
+    def _cut_by(self, ground: PostgresGround, topic: str, added: int) -> None:
         keep = self._options.kept(topic)
         keep = Retention(max_records=keep.max_records, max_bytes=keep.max_bytes)
         try:
-            self._ground.cut_topic(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
+            ground.cut_topic(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
         except DurableStreamUnavailableError as exc:
             _log.warning("a topic could not be cut to its limits, and is left to a sweep: %s", exc)
 

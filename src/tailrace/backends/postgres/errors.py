@@ -26,6 +26,7 @@ _UNUSABLE = {
     "0A000": "can not do what is needed: PostgreSQL 12 or newer is needed",
 }
 _TRANSIENT = {
+    "25P02": "does nothing more in this transaction, in which something failed before: roll it back",
     "25006": "can only be read: it is a standby, or default_transaction_read_only is on: connect to the primary",
     "40001": "could not put this in order with what others do at the same time",
     "40P01": "could not put this in order with what others do at the same time",
@@ -41,6 +42,7 @@ _TRANSIENT = {
 _RIGHTS = {
     "read": "USAGE on the schema, and SELECT on topics, records and graves",
     "append": "what readers need, and INSERT and UPDATE on topics, INSERT on records",
+    "migrate": "CREATE on the database, or let somebody who has it run what `tailrace migrate --sql` writes",
     "operate": "what appenders need, and DELETE on all tables, INSERT and UPDATE on graves and remains",
 }
 # While connecting no code is told. In other languages than English these stay plain unavailable errors.
@@ -62,7 +64,8 @@ def explain(exc: Exception, what: object, purpose: str = "") -> DurableStreamUna
 
     Args:
         what: Names the server.
-        purpose: What was to be done: ``read``, ``append`` or ``operate``; names the rights that are needed for it.
+        purpose: What was to be done: ``read``, ``append``, ``operate`` or ``migrate``; names the rights that are needed
+            for it.
     """
     said = " ".join(str(exc).split())
     code = code_of(exc)
@@ -82,7 +85,9 @@ def explain(exc: Exception, what: object, purpose: str = "") -> DurableStreamUna
 def code_of(exc: BaseException) -> str:
     """Return the SQLSTATE of an error; empty if there is none."""
     if not isinstance(exc, psycopg.Error):
-        return ""
+        # Another driver's, of an application.
+        code = getattr(exc, "pgcode", None) or getattr(exc, "sqlstate", None)
+        return code if isinstance(code, str) else ""
     if exc.sqlstate is not None:
         return exc.sqlstate
     said = str(exc)

@@ -1,15 +1,13 @@
-"""Operations on a PostgreSQL store: listing, trimming, deleting, sweeping, migrating."""
+"""Operations on a PostgreSQL store: listing, trimming, deleting, sweeping."""
 
 import time
 from collections.abc import Sequence
 
 from psycopg.types.numeric import Int8
 
-from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.postgres.sweep import PostgresGround
-from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.sql.cuts import NO_LIMIT
 from tailrace.backends.sql.rows import past, seal_of
 from tailrace.backends.sql.sweep import Sweeper, oldest_kept
@@ -21,15 +19,11 @@ from tailrace.spi import SweepBudget, SweepReport, TopicInfo
 CHUNK = 1000
 """Records removed by one statement."""
 
-MIGRATION_SECONDS = 600.0
-"""A migration may have to rewrite what is there."""
-
 
 class PostgresMaintenance:
     """The ``Maintenance`` half of the store."""
 
     _session: Session
-    _tables: Tables
     _patient: Statements
     _ground: PostgresGround
     _sweeper: Sweeper
@@ -90,11 +84,6 @@ class PostgresMaintenance:
         """Apply the configured retention to all topics, within a budget."""
         self._check_open()
         return self._sweeper.sweep(budget)
-
-    def migrate(self) -> None:
-        """Bring the tables up to this release."""
-        self._check_open()
-        schema.migrate(self._session, self._tables, MIGRATION_SECONDS)
 
     def _id_of(self, topic: str) -> int | None:
         values = {"name": topic.encode()}

@@ -12,12 +12,16 @@ from tailrace.spi import Migration
 
 OLDEST_SERVER = 12
 
+MIGRATION_SECONDS = 600.0
+"""A migration may have to rewrite what is there."""
+
 _LOOK = b"""
 SELECT current_setting('server_version_num')::int, current_setting('server_version'),
     (SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = %(schema)b::text),
     EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = %(schema)b::text AND c.relname = %(version)b::text)
 """
+_SCHEMA = b"SELECT 1 FROM pg_namespace WHERE nspname = %(schema)b::text"
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended(%(tables)b::text, 0))"
 
 
@@ -47,9 +51,30 @@ def check(session: Session, tables: Tables, deadline: float) -> str:
     if found < newest():
         what = f"tables of an older release (schema {found})" if found else "no tables of Tailrace"
         raise OutdatedSchemaError(
-            f"{session.name} has {what} in the schema {tables.schema}: connect once with create=True to make them"
+            f"{session.name} has {what} in the schema {tables.schema}: run `tailrace migrate`, "
+            "or connect with create=True"
         )
     return version
+
+
+def version(session: Session, tables: Tables, deadline: float) -> int:
+    """Return the version of the tables that there are; 0 for none.
+
+    Raises:
+        StoreUnusableError: They are of a newer release, or can not be looked at.
+    """
+    with session.lent(deadline, "read") as wire:
+        return _look(wire, tables, session.name, deadline)[1]
+
+
+def pending(session: Session, tables: Tables, deadline: float) -> Sequence[Migration]:
+    """Return what is missing, as it would be run.
+
+    Raises:
+        StoreUnusableError: There are tables of a newer release, or such as can not be looked at.
+    """
+    with session.lent(deadline, "read") as wire:
+        return _steps(wire, tables, _look(wire, tables, session.name, deadline)[1], deadline)
 
 
 def migrate(session: Session, tables: Tables, timeout: float) -> None:
@@ -66,7 +91,10 @@ def migrate(session: Session, tables: Tables, timeout: float) -> None:
         wire.ask(_LOCK, {"tables": f"tailrace {tables.schema}.{tables.prefix}"}, deadline)
         _, found = _look(wire, tables, session.name, deadline)
         if found < newest():
-            _apply(wire, tables, found)
+            for step in _steps(wire, tables, found, deadline):
+                # Without values, so that one may be several statements.
+                wire.deadline = deadline
+                wire.execute(step.script.encode())
         wire.ask(b"COMMIT", None, deadline)
 
 
@@ -75,7 +103,7 @@ def _look(wire: Wire, tables: Tables, name: str, deadline: float) -> tuple[str, 
     ((number, version, allowed, there),) = wire.ask(_LOOK, values, deadline)
     if number < OLDEST_SERVER * 10000:
         raise StoreUnusableError(f"{name} is PostgreSQL {version}: {OLDEST_SERVER} or newer is needed")
-    if allowed is False:
+    if allowed is False and there:
         raise StoreUnusableError(f"{name} does not let this user into the schema {tables.schema}: grant it USAGE on it")
     found = 0
     if there:
@@ -87,15 +115,17 @@ def _look(wire: Wire, tables: Tables, name: str, deadline: float) -> tuple[str, 
     return str(version), found
 
 
-def _apply(wire: Wire, tables: Tables, found: int) -> None:
-    steps = [tables.fill("CREATE TABLE IF NOT EXISTS {version} (number bigint PRIMARY KEY)")] if not found else []
-    schema = wire.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (tables.schema,)).fetchone()
-    if schema is None:
-        # Not IF NOT EXISTS, which asks for the right to make schemas also where there is one.
-        steps.insert(0, tables.fill("CREATE SCHEMA {schema}"))
+def _steps(wire: Wire, tables: Tables, found: int, deadline: float) -> Sequence[Migration]:
+    first = []
+    if not found:
+        if not wire.ask(_SCHEMA, {"schema": tables.schema}, deadline):
+            # Not IF NOT EXISTS, which asks for the right to make schemas also where there is one.
+            first.append(tables.fill("CREATE SCHEMA {schema};\n"))
+        first.append(tables.fill("CREATE TABLE IF NOT EXISTS {version} (number bigint PRIMARY KEY);\n"))
+    steps = []
     for number, script in migrations():
         if number > found:
-            steps += [tables.fill(script), tables.fill(f"INSERT INTO {{version}} VALUES ({number})")]
-    for step in steps:
-        # Without values, so that one may be several statements.
-        wire.execute(step.encode())
+            noted = tables.fill(f"INSERT INTO {{version}} VALUES ({number});\n")
+            steps.append(Migration(number, f"{''.join(first)}\n{tables.fill(script).strip()}\n\n{noted}"))
+            first = []
+    return steps

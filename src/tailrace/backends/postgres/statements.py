@@ -4,6 +4,7 @@ All of them find their rows by an index, and none reads more rows than it return
 as microseconds since the epoch. Where a clock was set back, ``greatest`` keeps the stamps of a topic in order.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from tailrace.backends.postgres.tables import Tables, literal
@@ -294,6 +295,7 @@ _PATIENT = {
     "patience": "AND (SELECT set_config('lock_timeout', %(patience)b::text, true)) IS NOT NULL",
     "mine": "pg_advisory_xact_lock({key}) IS NOT NULL",
 }
+_CALLERS = {**_PATIENT, "patience": ""}
 _KEY = "hashtextextended(encode(m.name, 'hex'), hashtext({tables}))"
 
 
@@ -304,7 +306,16 @@ def for_tables(tables: Tables, *, patient: bool) -> Statements:
         patient: Whether they wait for what somebody else has locked, for so many milliseconds as the value
             ``patience`` says; the others pass over it.
     """
+    return _filled(tables, _PATIENT if patient else _PROMPT)
+
+
+def for_callers(tables: Tables) -> Statements:
+    """Return statements that wait, for as long as the transaction that they are part of is set to."""
+    return _filled(tables, _CALLERS)
+
+
+def _filled(tables: Tables, words: Mapping[str, str]) -> Statements:
     key = _KEY.format(tables=literal(f"{tables.schema}.{tables.prefix}"))
-    words = {name: text.replace("{key}", key) for name, text in (_PATIENT if patient else _PROMPT).items()}
+    words = {name: text.replace("{key}", key) for name, text in words.items()}
     template = Statements()
     return Statements(**{one.name: tables.query(getattr(template, one.name), words) for one in fields(template)})

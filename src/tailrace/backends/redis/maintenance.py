@@ -161,10 +161,6 @@ class RedisMaintenance(Maintenance):
     def sweep(self, budget: SweepBudget) -> SweepReport:
         return self._sweeper.sweep(budget)
 
-    @override
-    def migrate(self) -> None:
-        """Nothing to do: there is no schema."""
-
 
 def _info(name: str, identity: Identity) -> TopicInfo:
     touched = milliseconds(identity.last_low)

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
-Run: TypeAlias = Callable[..., Rows]
-"""Runs one statement, perhaps with parameters; returns its rows, none for one that has none."""
+Run: TypeAlias = Callable[[str], Rows]
+"""Runs one statement, with its values in it; returns its rows, none for one that has none."""
 
 
 def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
@@ -24,11 +24,14 @@ def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
     """
     if callable(getattr(connection, "get_bind", None)) and callable(getattr(connection, "connection", None)):
         # A Session of SQLAlchemy, whose connection begins its transaction.
+        _check_blocking(connection.connection)
         connection = connection.connection()
     if callable(getattr(connection, "exec_driver_sql", None)):
         _check_blocking(connection.exec_driver_sql)
         _check_transaction(connection.connection.dbapi_connection)
-        return lambda statement, *values: _all(connection.exec_driver_sql(statement, *values))
+        # Without parameters for the driver, or it would look for places of theirs in the statement.
+        bare = {"no_parameters": True}
+        return lambda statement: _all(connection.exec_driver_sql(statement, execution_options=bare))
     if not callable(getattr(connection, "cursor", None)):
         raise InvalidTypeError(
             "append_in takes a DB-API connection, or a Connection or Session of SQLAlchemy, "
@@ -37,10 +40,13 @@ def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
     _check_blocking(getattr(connection, "commit", None))
     _check_transaction(connection)
 
-    def run(statement: Any, *values: Any) -> Rows:  # noqa: ANN401 - what the driver takes
+    def run(statement: str) -> Rows:
         cursor = connection.cursor()
         try:
-            cursor.execute(statement, *values)
+            if hasattr(cursor, "row_factory"):
+                # psycopg: rows as they are, whatever the application makes of its own.
+                cursor.row_factory = lambda _: tuple
+            cursor.execute(statement)
             return () if cursor.description is None else _tuples(cursor.fetchall())
         finally:
             cursor.close()
@@ -61,12 +67,18 @@ def _check_transaction(raw: Any) -> None:  # noqa: ANN401 - a driver's connectio
     autocommit = getattr(raw, "autocommit", False)
     if callable(autocommit):
         # PyMySQL and mysqlclient have a method of that name that sets it.
-        autocommit = bool(raw.get_autocommit())
+        told = getattr(raw, "get_autocommit", None)
+        autocommit = callable(told) and bool(told())
     if autocommit and not _in_transaction(raw):
         raise InvalidArgumentError("no transaction is open on this connection: begin one, append in it, and commit")
 
 
 def _in_transaction(raw: Any) -> bool:  # noqa: ANN401 - a driver's connection
+    # Django's own, and mysql.connector: they say so themselves.
+    for name in ("in_atomic_block", "in_transaction"):
+        said = getattr(raw, name, None)
+        if isinstance(said, bool):
+            return said
     status = getattr(getattr(raw, "info", None), "transaction_status", None)
     if status is not None:
         # psycopg: 0 is idle.
@@ -84,3 +96,11 @@ def _all(result: Any) -> Rows:  # noqa: ANN401 - a result of SQLAlchemy
 def _tuples(rows: Sequence[Any]) -> Rows:
     # An application may have asked its connection for dictionaries; their order is that of the columns.
     return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in rows]
+
+
+def origin(exc: BaseException) -> BaseException:
+    """Return the driver's error, where SQLAlchemy or Django has wrapped it."""
+    inner = getattr(exc, "orig", None)
+    if inner is None and type(exc).__module__.startswith("django."):
+        inner = exc.__cause__
+    return inner if isinstance(inner, BaseException) else exc

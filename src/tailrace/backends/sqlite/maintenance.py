@@ -83,7 +83,3 @@ class SqliteMaintenance:
     def sweep(self, budget: SweepBudget) -> SweepReport:
         """Apply the configured retention to all topics, within a budget."""
         return self._sweeper.sweep(budget)
-
-    def migrate(self) -> None:
-        """Bring the file's schema up to this release."""
-        self._session().migrate(self._options.append_timeout)

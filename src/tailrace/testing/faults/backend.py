@@ -111,9 +111,6 @@ class FaultyBackend(spi.Backend):
     def sweep(self, budget: spi.SweepBudget) -> spi.SweepReport:
         return self._operations.sweep(budget)
 
-    def migrate(self) -> None:
-        self._operations.migrate()
-
     def perform(self, method: Method, call: Callable[[], T]) -> T:
         """Perform one call, or the fault that waits for it."""
         with self._lock:
