@@ -11,11 +11,17 @@ from pathlib import Path
 import pytest
 from tests.docs.blocks import Block, blocks, commands
 
+from tailrace.testing.servers.mariadb import MariadbServer
+from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.servers.redis import RedisServer
 
 TOP = Path(__file__).parents[2]
-REDIS = "redis://localhost:6379"
-"""Where pages say that a Redis server is; their programs run with one that was started for them."""
+SERVERS = {
+    "redis://localhost:6379": "redis_server",
+    "postgresql://postgres@localhost/events": "postgres_database",
+    "mysql://root@localhost/events": "mariadb_database",
+}
+"""Where pages say that a server is; their programs run with one that was started for them."""
 
 GROUPS = {"keys"}
 """Commands that have commands of their own."""
@@ -27,6 +33,18 @@ PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 def redis_server() -> Iterator[str]:
     with RedisServer() as server:
         yield server.url.removesuffix("/0")
+
+
+@pytest.fixture(scope="module")
+def postgres_database() -> Iterator[str]:
+    with PostgresServer() as server:
+        yield server.url(server.create_database("events"))
+
+
+@pytest.fixture(scope="module")
+def mariadb_database() -> Iterator[str]:
+    with MariadbServer() as server:
+        yield server.url(server.create_database("events"))
 
 
 def _pages_with(*languages: str) -> list[object]:
@@ -44,8 +62,9 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
 ) -> None:
     """All blocks of one page are one program, in an empty directory, as a reader would paste them."""
     program = _program(blocks(page.read_text(encoding="utf-8")))
-    if REDIS in program:
-        program = program.replace(REDIS, request.getfixturevalue("redis_server"))
+    for shown, fixture in SERVERS.items():
+        if shown in program:
+            program = program.replace(shown, request.getfixturevalue(fixture))
 
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120

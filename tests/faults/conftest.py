@@ -14,9 +14,14 @@ from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.stores import StoreUnderTest
 
-ON_SERVERS = ("redis", "postgres", "mysql")
+ON_SQL = ("postgres", "mysql")
+ON_SERVERS = ("redis", *ON_SQL)
 SLOW_ON_SERVERS = ("test_s11_", "test_s14_", "test_away_again_and_again_for_less_than_the_budget")
 """What takes seconds there and is about the engine, about other databases, or about locks."""
+SLOW_ON_SQL = ("test_s01_", "test_s03_one_", "test_s04_", "test_s13b_", "test_slow_and_stalled_readers")
+"""What is about the engine, or in the kit as well, where a case costs more. Three stores run it always."""
+REPEATED_ON_SQL = ("-1]", "-3]", "-29]", "-31]", "-40]")
+"""Of S05, further numbers of records."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,11 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """On servers one colour runs always, the other one with what takes minutes: both stand on one engine."""
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if params.get("store_under_test") not in ON_SERVERS:
+        store = params.get("store_under_test")
+        if store not in ON_SERVERS:
             continue
-        if getattr(params.get("driver"), "name", "") == "asyncio" or any(
-            name in item.nodeid for name in SLOW_ON_SERVERS
-        ):
+        slow = SLOW_ON_SERVERS + SLOW_ON_SQL if store in ON_SQL else SLOW_ON_SERVERS
+        repeated = store in ON_SQL and "test_s05_" in item.nodeid and item.nodeid.endswith(REPEATED_ON_SQL)
+        asyncio = getattr(params.get("driver"), "name", "") == "asyncio"
+        if asyncio or repeated or any(name in item.nodeid for name in slow):
             item.add_marker(pytest.mark.long)
 
 

@@ -18,7 +18,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Running]:
         yield server
 
 
-@pytest.mark.parametrize("others", [1, 30, 40])
+@pytest.mark.parametrize("others", [30, *(pytest.param(number, marks=pytest.mark.long) for number in (1, 40))])
 def test_a_snapshot_of_50_is_restored_and_others_are_appended(server: Running, tmp_path: Path, others: int) -> None:
     with tailrace.connect(server.url) as streams, tailrace.connect(server.url) as elsewhere:
         topic = streams.topic("t")
