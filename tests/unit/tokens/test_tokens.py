@@ -1,5 +1,6 @@
 """What a good token is: it gives back its cursor, shows nothing, and works in threads, children and after rotations."""
 
+import base64
 import logging
 import re
 import subprocess
@@ -189,6 +190,20 @@ def test_the_key_of_a_token_is_derived_as_rfc_5869_says() -> None:
 
     assert sealing.seal(secret, seed, b"content", b"bound") == sealed
     assert sealing.unseal(secret, seed, sealed, b"bound") == b"content"
+
+
+def test_a_token_is_made_as_the_design_page_says(ring: KeyRing, cursor: TopicCursor) -> None:
+    # By hand, with the library alone: tokens that are out there must open with every release that knows version 1.
+    seed = bytes(range(24))
+    head = b"\x01" + ring.sealing.id + seed
+    content = b"\x03" + (2**48 - 1).to_bytes(6) + bytes.fromhex(cursor)
+    bound = head + b"\x00\x03\x00\x04" + "aä".encode() + b"acme" + TOPIC.encode()
+    derived = HKDFExpand(hashes.SHA256(), 32, b"tailrace resume token 1" + seed[:12]).derive(ring.sealing.secret)
+    token = base64.urlsafe_b64encode(head + sealing.AESGCM(derived).encrypt(seed[12:], content, bound)).decode()
+
+    opened = Tokens(ring, audience="aä", tenant="acme").open(TOPIC, token)
+
+    assert (opened.cursor, opened.kind, opened.expires_at) == (cursor, TokenKind.GAP, (2**48 - 1) / 1000)
 
 
 def test_neither_words_nor_logs_show_a_cursor_a_token_or_a_key(
