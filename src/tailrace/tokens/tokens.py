@@ -30,6 +30,8 @@ _CONTENT = Struct(">B6s32s")
 _BYTES = _HEAD_BYTES + _CONTENT.size + 16
 _TOKEN = re.compile(rf"[A-Za-z0-9_-]{{{_BYTES * 4 // 3}}}")
 _LENGTHS = Struct(">HH")
+_BLANK = "A" * (_BYTES * 4 // 3)
+_EXPIRED = _CONTENT.pack(1, (1).to_bytes(6), bytes(32))
 
 
 class TokenKind(enum.Enum):
@@ -134,17 +136,17 @@ class Tokens:
         return opened
 
     def _opened(self, topic: str, token: object) -> Opened | None:
-        """Do the same work whatever is wrong: what can not be a token is replaced by bytes that are not one."""
-        raw = bytes(_BYTES)
-        if isinstance(token, str) and _TOKEN.fullmatch(token):
-            raw = base64.urlsafe_b64decode(str.__str__(token))
+        """Do the same work whatever is wrong, so that time does not tell: nothing returns early.
+
+        What can not be a token is taken for a blank one, and what does not authenticate is read as one that expired.
+        """
+        text = str.__str__(token) if isinstance(token, str) and _TOKEN.fullmatch(token) else _BLANK
+        raw = base64.urlsafe_b64decode(text)
         head, sealed = raw[:_HEAD_BYTES], raw[_HEAD_BYTES:]
         identity, seed = head[1 : 1 + ID_BYTES], head[1 + ID_BYTES :]
         secret = self._ring.secret_for(identity)
         content = self._sealing.unseal(secret, seed, sealed, head + self._bound + topic.encode())
-        if content is None or head[:1] != _VERSION:
-            return None
-        return _read(content)
+        return _read(_EXPIRED if content is None or head[:1] != _VERSION else content)
 
 
 def _read(content: bytes) -> Opened | None:
