@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.contract import drivers
 from tests.redis_several import SentinelUnderTest
 
 from tailrace.testing.contract import *  # noqa: F403
 from tailrace.testing.servers.redis import RedisSentinel
 
-driver = drivers.driver
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
