@@ -57,7 +57,7 @@ def trouble_on_the_way(
         if not encrypted:
             question = "does it speak TLS? then connect with rediss://"
         elif settings.get("ssl_certfile"):
-            return None
+            question = "does it trust our certificate? if not, change ssl_certfile and ssl_keyfile"
         else:
             question = "does it want a certificate of its clients? then set ssl_certfile and ssl_keyfile"
         return DurableStreamUnavailableError(

@@ -1,8 +1,10 @@
 """Sentinels that watch a master and its replicas, and the ways in which another server becomes the master."""
 
+import contextlib
 from urllib.parse import quote
 
 from tailrace.testing.servers.certificates import Certificates
+from tailrace.testing.servers.errors import ServerFailedError
 from tailrace.testing.servers.redis import encryption
 from tailrace.testing.servers.redis.flavours import Flavour
 from tailrace.testing.servers.redis.replicas import RedisReplicas, hears, role
@@ -13,6 +15,7 @@ from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.waiting import until
 
 _AGREES_WITHIN = 60.0
+_ATTEMPTS = 3
 _TRY_AGAIN = {"INPROG", "NOGOODSLAVE"}
 
 
@@ -77,9 +80,17 @@ class RedisSentinel(Started):
 
     @property
     def master(self) -> RedisServer:
-        """The one that the sentinels name; it may be down. All of them have to agree."""
-        (port,) = {sentinel.master_port(self.name) for sentinel in self._watching}
-        return next(server for server in self.servers if server.port == port)
+        """The one that the sentinels name; it may be down. Blocks until all of them agree."""
+        named: set[int] = set()
+
+        def agreed() -> bool:
+            named.clear()
+            named.update(sentinel.master_port(self.name) for sentinel in self._watching)
+            return len(named) == 1
+
+        # They hear of a new one one after the other.
+        until(agreed, "the sentinels agree on a master", timeout=_AGREES_WITHIN)
+        return next(server for server in self.servers if server.port in named)
 
     @property
     def replicas(self) -> list[RedisServer]:
@@ -104,7 +115,11 @@ class RedisSentinel(Started):
         replica: until it has, it takes writes too, which are lost.
         """
         former = self.master
-        until(self._failover_begun, "a sentinel begins a failover", timeout=_AGREES_WITHIN, step=0.1)
+        for _ in range(_ATTEMPTS):
+            until(self._failover_begun, "a sentinel begins a failover", timeout=_AGREES_WITHIN, step=0.1)
+            # A sentinel gives one up when no replica is fit at that moment, and does not begin another by itself.
+            with contextlib.suppress(ServerFailedError):
+                return self.wait_until_replaced(former, within=_AGREES_WITHIN / _ATTEMPTS)
         return self.wait_until_replaced(former)
 
     def kill_master(self) -> RedisServer:
@@ -113,9 +128,9 @@ class RedisSentinel(Started):
         former.kill()
         return self.wait_until_replaced(former)
 
-    def wait_until_replaced(self, former: RedisServer) -> RedisServer:
+    def wait_until_replaced(self, former: RedisServer, *, within: float = _AGREES_WITHIN) -> RedisServer:
         """Block until another server than ``former`` is the master for all sentinels; return it."""
-        until(lambda: self._has_replaced(former), f"the sentinels replace {former!r}", timeout=_AGREES_WITHIN)
+        until(lambda: self._has_replaced(former), f"the sentinels replace {former!r}", timeout=within)
         return self.master
 
     def wait_until_calm(self) -> None:
