@@ -52,13 +52,13 @@ class Place:
         self.closing.append(lambda: connection.close() if getattr(connection, "open", True) else None)
         return connection
 
-    def engine(self, *, driver: str = "", **more: Any) -> sqlalchemy.Engine:
+    def engine(self, *, url: str = "", **more: Any) -> sqlalchemy.Engine:
         """Make an engine of SQLAlchemy."""
-        engine = sqlalchemy.create_engine(self.alchemy(driver), **more)
+        engine = sqlalchemy.create_engine(url or self.alchemy(), **more)
         self.closing.append(engine.dispose)
         return engine
 
-    def alchemy(self, driver: str = "") -> str:
+    def alchemy(self) -> str:
         """Return the URL as SQLAlchemy takes it."""
         place = self.url.partition("://")[2]
         return f"postgresql+psycopg://{place}" if self.postgres else f"mysql+pymysql://{place}"

@@ -14,6 +14,7 @@ from tailrace import limits
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.engines import from_engine
 from tailrace.backends.mysql.line import OVERHEAD, Line
 from tailrace.backends.mysql.location import Location, locate
 from tailrace.backends.mysql.maintenance import MysqlMaintenance
@@ -193,6 +194,11 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
             )
 
         return self._calls.again(work, deadline)
+
+
+def open_engine(engine: object, options: StoreOptions) -> Backend:
+    """Open the store in the database of an ``Engine`` of SQLAlchemy."""
+    return MysqlStore(from_engine(engine), options)
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:
