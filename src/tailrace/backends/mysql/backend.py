@@ -111,6 +111,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
             durable=True,
             durability=self._durability,
             shared=True,
+            defers=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative" if self._location.driver == "pymysql" else "refused",
             fork="reopens",

@@ -104,6 +104,7 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
             durable=True,
             durability=self._durability,
             shared=True,
+            defers=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative",
             fork="reopens",
