@@ -16,6 +16,7 @@ from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.engines import from_engine
 from tailrace.backends.mysql.line import OVERHEAD, Line
+from tailrace.backends.mysql.lives import Lives
 from tailrace.backends.mysql.location import Location, locate
 from tailrace.backends.mysql.maintenance import MysqlMaintenance
 from tailrace.backends.mysql.outbox import Outbox
@@ -90,8 +91,8 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
         self._appending = Appending(transactions, statements, options.kept, (packet - OVERHEAD) // 2)
         self._outbox = Outbox(
             location.name,
+            Lives(calls, transactions, statements, self._deadline),
             transactions,
-            for_tables(location.prefix, location.database),
             statements,
             options.kept,
             (packet - OVERHEAD) // 2,
