@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from tailrace.errors import InvalidArgumentError, StoreUnusableError
+from tailrace.errors import InvalidArgumentError, InvalidTypeError, StoreUnusableError
 from tailrace.options import StoreOptions, StoreURL
 from tailrace.spi.backend import Backend
 from tailrace.spi.schema import Schema
@@ -34,6 +34,7 @@ _BUILT_IN = {
 _EXTRAS = {scheme: target.split(":")[0].rpartition(".")[2] for scheme, target in _BUILT_IN.items()}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
+OpenEngine = Callable[[object, StoreOptions], Backend]
 OpenSchema = Callable[[StoreURL, StoreOptions], Schema]
 
 
@@ -51,6 +52,26 @@ def open_store(url: StoreURL, options: StoreOptions) -> Backend:
     """
     module, name = _adapter(url.scheme)
     return cast("OpenStore", getattr(module, name))(url, options)
+
+
+def open_engine(engine: object, options: StoreOptions) -> Backend:
+    """Open the store in the database that an ``Engine`` of SQLAlchemy, or an ``AsyncEngine``, is for.
+
+    Raises:
+        InvalidTypeError: It is no such thing.
+        InvalidArgumentError: There is no store in that kind of database, or its driver can not be used.
+        StoreUnusableError: The store can not be used; the message says what to do.
+    """
+    dialect = getattr(getattr(engine, "sync_engine", engine), "dialect", None)
+    name = getattr(dialect, "name", None)
+    if not isinstance(name, str):
+        raise InvalidTypeError(
+            f"a store URL must be text, or an Engine of SQLAlchemy in its place, not {type(engine).__name__}"
+        )
+    opening = getattr(_adapter(name)[0], "open_engine", None) if name in _BUILT_IN else None
+    if opening is None:
+        raise InvalidArgumentError(f"there is no store in a database of {name} that an engine leads to: pass a URL")
+    return cast("OpenEngine", opening)(engine, options)
 
 
 def open_schema(url: StoreURL, options: StoreOptions) -> Schema:

@@ -46,7 +46,7 @@ last_at = {NOW}, changed_at = last_at%b WHERE id = %d""".encode()
     begin: bytes = f"""INSERT INTO {{topics}} (name, incarnation, last_at, idle_at, changed_at)
 VALUES (%b, %d, {NOW}, {NOW}, {NOW})""".encode()
 
-    life: bytes = b"SELECT id, incarnation FROM {topics} WHERE name = %b"
+    life: bytes = b"SELECT id, incarnation, DATABASE() FROM {topics} WHERE name = %b"
 
     seal: bytes = f"""UPDATE {{topics}} SET sealed = 1, seal_error = %b, idle_at = NULL, changed_at = {NOW}
 WHERE id = %d AND sealed = 0""".encode()
@@ -123,21 +123,14 @@ FROM {topics} WHERE name IN (%b)"""
 TABLES = ("topics", "records", "graves", "remains", "version")
 
 
-def for_tables(prefix: str, database: str = "") -> Statements:
-    """Return the statements for tables whose names begin like this.
-
-    Args:
-        database: Where they are; without it, in that of the connection.
-    """
+def for_tables(prefix: str) -> Statements:
+    """Return the statements for tables whose names begin like this."""
     template = Statements()
-    # They are %-formatted.
-    inside = database.replace("%", "%%")
-    return Statements(**{one.name: filled(getattr(template, one.name), prefix, inside) for one in fields(template)})
+    return Statements(**{one.name: filled(getattr(template, one.name), prefix) for one in fields(template)})
 
 
-def filled(statement: bytes, prefix: str, database: str = "") -> bytes:
+def filled(statement: bytes, prefix: str) -> bytes:
     """Put the names of tables into a statement."""
-    inside = "`{}`.".format(database.replace("`", "``")) if database else ""
     for table in TABLES:
-        statement = statement.replace(b"{%b}" % table.encode(), f"{inside}`{prefix}{table}`".encode())
+        statement = statement.replace(b"{%b}" % table.encode(), f"`{prefix}{table}`".encode())
     return statement
