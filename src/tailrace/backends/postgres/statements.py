@@ -260,8 +260,8 @@ WITH slice AS MATERIALIZED (
     SELECT id, name, last_position - horizon_position AS records, size FROM {topics}
     WHERE id > %(id)b::bigint ORDER BY id LIMIT %(slice)b::bigint
 )
-SELECT id, id, name, records, size FROM slice WHERE records > %(records)b::bigint OR size > %(size)b::bigint
-UNION ALL SELECT max(id), 0, NULL, 0, 0 FROM slice
+SELECT id, id, name, records, size FROM slice
+WHERE records > %(records)b::bigint OR size > %(size)b::bigint OR id = (SELECT max(id) FROM slice) ORDER BY id
 """
 
     idle: bytes = b"""
