@@ -58,20 +58,23 @@ class PostgresEngine(Engine):
 
     Args:
         pooled: Whether the store talks to it through a pooler, where it can set nothing and prepares nothing.
+        server: Another one, which tells nothing about its work.
     """
 
-    def __init__(self, *, pooled: bool = False) -> None:
+    def __init__(self, *, pooled: bool = False, server: PostgresServer | None = None) -> None:
         self._pooled = pooled
         self._opened = ExitStack()
-        self.server = PostgresServer(settings=_SETTINGS)
+        self._tells = server is None
+        self.server = server or PostgresServer(settings=_SETTINGS)
 
     def __enter__(self) -> Self:
         self._opened.enter_context(self.server)
         where: PostgresServer | PgBouncer = self.server
         if self._pooled:
             where = self._opened.enter_context(PgBouncer(self.server))
-        self._url = f"{where.url()}?application_name={OWN}"
-        self.server.execute("CREATE EXTENSION pg_stat_statements")
+        self.url = f"{where.url()}?application_name={OWN}"
+        if self._tells:
+            self.server.execute("CREATE EXTENSION pg_stat_statements")
         self.open(StoreOptions(create=True)).close()
         return self
 
@@ -81,18 +84,18 @@ class PostgresEngine(Engine):
         self._opened.close()
 
     def open(self, options: StoreOptions | None = None) -> Any:
-        return spi.open_store(parse_url(self._url), options or StoreOptions())
+        return spi.open_store(parse_url(self.url), options or StoreOptions())
 
-    def load(self, topics: int) -> None:
+    def load(self, topics: int, each: int = EACH) -> None:
         self.topics = topics
         for statement in (_TOPICS, _RECORDS, _GRAVES):
-            self.server.execute(statement.format(topics=topics, each=EACH, tag=TAG, size=SIZE))
+            self.server.execute(statement.format(topics=topics, each=each, tag=TAG, size=SIZE))
         # Only what a look makes of rows that were just loaded, or it would be part of each first operation. No
         # statistics: plans have to do without.
         self.server.execute("VACUUM tailrace.topics, tailrace.records, tailrace.graves")
 
     def perform(self, statement: str) -> None:
-        with psycopg.connect(self._url, autocommit=True) as connection:
+        with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(statement.format(topics="tailrace.topics").encode())
 
     def work(self, operation: Callable[[], object]) -> Work:
@@ -110,8 +113,9 @@ class PostgresEngine(Engine):
 
 def _done(log: str) -> Iterator[Done]:
     for name, plan in _PLAN.findall(log):
-        if name == OWN:
-            found = json.loads(plan)
+        found = json.loads(plan)
+        # The server's clock is looked at once in a while.
+        if name == OWN and "tailrace" in found["Query Text"]:
             nodes = [*_nodes(found["Plan"])]
             yield Done(
                 found["Query Text"],

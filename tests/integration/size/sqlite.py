@@ -42,6 +42,7 @@ class SqliteEngine(Engine):
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "size.db"
+        self.url = f"sqlite:///{self.path}"
         self._said: list[str] = []
         self._steps: list[int] = []
         self._listening = False
@@ -70,13 +71,13 @@ class SqliteEngine(Engine):
     def open(self, options: StoreOptions | None = None) -> Any:
         return SqliteStore(Location(str(self.path)), options or StoreOptions())
 
-    def load(self, topics: int) -> None:
+    def load(self, topics: int, each: int = EACH) -> None:
         self.topics = topics
         with closing(self._bare(self.path, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             for statement, count in ((_TOPICS, topics), (_RECORDS, topics), (_GRAVES, topics // 10)):
-                connection.execute(statement.format(topics=count, each=EACH, tag=TAG, size=SIZE))
+                connection.execute(statement.format(topics=count, each=each, tag=TAG, size=SIZE))
 
     def perform(self, statement: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection:

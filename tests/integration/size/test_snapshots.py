@@ -33,7 +33,10 @@ def _snapshot(engine: PostgresEngine | MariadbEngine) -> Iterator[None]:
         yield
 
 
-# Trimming on PostgreSQL leaves a version of the topic's row with each step, and whoever looks for it passes all of them.
+pytestmark = [pytest.mark.long]
+
+
+# Trimming on PostgreSQL leaves a version of the topic's row with each step; who looks for it passes all of them.
 @pytest.mark.parametrize(("kind", "way"), [("postgres", "delete"), ("mariadb", "delete"), ("mariadb", "trim")])
 def test_removing_many_records_is_as_much_more_work_as_they_are_more(
     kind: str, way: str, make: Callable[[str], Engine], monkeypatch: pytest.MonkeyPatch

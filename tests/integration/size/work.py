@@ -87,10 +87,10 @@ class Engine(ABC):
         """Open the store."""
 
     @abstractmethod
-    def load(self, topics: int) -> None:
+    def load(self, topics: int, each: int = EACH) -> None:
         """Add topics ``t0000001`` and so on, by statements of the engine's own.
 
-        Each tenth is empty and idle; each other one has ``EACH`` records. Stamps are a millisecond apart, and all of
+        Each tenth is empty and idle; each other one has ``each`` records. Stamps are a millisecond apart, and all of
         them hours old. A tenth as many are remembered as deleted.
         """
 
