@@ -11,6 +11,8 @@ from pathlib import Path
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
+    # What a driver of MariaDB is built against.
+    "mysqlclient": ("libmariadb-dev",),
     "pgbouncer": ("pgbouncer",),
     "postgresql": ("postgresql-15", "postgresql-client-15", "postgresql-15-partman"),
     "redis": ("redis-server", "redis-tools", "lua-bitop", "lua-cjson"),
