@@ -47,7 +47,7 @@ class PostgresUnderTest(StoreUnderTest):
         with self.server.connect() as connection, connection.cursor() as cursor:
             saved = {}
             for table in _COPIED:
-                with cursor.copy(sql.SQL("COPY {} TO STDOUT").format(self._table(table))) as copy:
+                with cursor.copy(sql.SQL("COPY (SELECT * FROM {}) TO STDOUT").format(self._table(table))) as copy:
                     saved[table] = b"".join(map(bytes, copy))
             return saved
 
