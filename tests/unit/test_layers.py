@@ -57,9 +57,11 @@ ARROWS = {
     "aio": f"{_FACADE} facade opening",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
+    # An application of the library, on its awaited facade; `errors.py` of the library become its table.
+    "server": f"{_FACADE} operations opening aio tokens",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} sweeping topic subscription client testing tokens",
+    "cli": f"{_FACADE} sweeping topic subscription client testing tokens server",
 }
 
 # Third-party and platform modules that belong to one folder each.
@@ -75,6 +77,10 @@ OWNERS = {
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),
     "cryptography": ("tokens",),
+    "starlette": ("server", "integrations"),
+    "uvicorn": ("server",),
+    "httpx": ("backends.http",),
+    "jwt": ("server",),
     "pytest": ("testing",),
     "_pytest": ("testing",),
     "typer": ("cli",),
