@@ -57,8 +57,10 @@ ARROWS = {
     "aio": f"{_FACADE} facade opening",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
-    # An application of the library, on its awaited facade; `errors.py` of the library become its table.
-    "server": f"{_FACADE} operations opening aio tokens",
+    # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
+    "asgi": "",
+    "sse": f"{_PURE} arguments aio asgi tokens",
+    "server": f"{_FACADE} operations opening aio asgi sse tokens",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} sweeping topic subscription client testing tokens server",

@@ -4,15 +4,15 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from tailrace.asgi import Message, Receive, Scope, Send
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
-from tailrace.server import records, topics
-from tailrace.server.asgi import Receive, Scope, Send
+from tailrace.server import events, records, topics
 from tailrace.server.call import Call
 from tailrace.server.principals import Action, Anybody, Gate
 from tailrace.server.problems import Problem, problem_of
-from tailrace.server.request import Disconnected, Request, topic_of
+from tailrace.server.request import DisconnectedError, Request, topic_of
 from tailrace.server.response import Response, problem_response
 from tailrace.server.service import Service
 from tailrace.server.settings import ServerSettings
@@ -40,6 +40,7 @@ _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
     # What stands after /v1/topics/{topic}.
     b"": {"GET": Route(Action.READ, topics.describe), "DELETE": Route(Action.ADMIN, topics.delete)},
     b"/records": {"POST": Route(Action.APPEND, records.append), "GET": Route(Action.READ, records.read)},
+    b"/events": {"GET": Route(Action.READ, events.events)},
     b"/checkpoint": {"POST": Route(Action.READ, topics.checkpoint)},
     b"/seal": {"POST": Route(Action.SEAL, topics.seal)},
 }
@@ -85,6 +86,14 @@ class Application:
             await receive()
             await send({"type": "websocket.close", "code": 1003})
 
+    def drain(self) -> None:
+        """End every stream, for its client to come back to another replica or later; begin no more. Idempotent.
+
+        In the event loop's thread. To be called when the server is told to end: servers wait for open responses before
+        they say so themselves.
+        """
+        self.service.live.drain()
+
     async def close(self) -> None:
         """End every stream, to be resumed elsewhere, and release the store. Idempotent, never raises."""
         await self.service.close()
@@ -93,7 +102,7 @@ class Application:
         answering = _Answering(send)
         try:
             response = await self._respond(request, answering)
-        except Disconnected:
+        except DisconnectedError:
             return
         except Problem as problem:
             response = problem_response(problem)
@@ -111,7 +120,9 @@ class Application:
         route = routes.get(request.method)
         if route is None:
             allowed = ", ".join(routes).encode()
-            raise Problem("method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),))
+            raise Problem(
+                "method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
+            )
         principal = self._gate.admit(request)
         if route.action is not None:
             principal.require(route.action, topic)
@@ -137,7 +148,7 @@ class _Answering:
         self._send = send
         self.begun = False
 
-    def __call__(self, message: dict[str, object]) -> Awaitable[None]:
+    def __call__(self, message: Message) -> Awaitable[None]:
         self.begun = True
         return self._send(message)
 

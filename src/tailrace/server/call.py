@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tailrace import aio
+from tailrace.asgi import Send
 from tailrace.records import TopicCursor
-from tailrace.server.asgi import Send
 from tailrace.server.principals import Principal
 from tailrace.server.problems import Problem
 from tailrace.server.request import Request

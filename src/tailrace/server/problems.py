@@ -3,7 +3,6 @@
 A problem goes out as ``application/problem+json`` (RFC 9457). Its detail never holds payloads, cursors, tokens or keys.
 """
 
-import json
 from dataclasses import dataclass
 
 from tailrace.errors import (
@@ -56,12 +55,12 @@ KINDS = {
     "unsupported": Kind(501, False, "This store can not do that."),
     "overloaded": Kind(503, True, "Come back after the time in Retry-After."),
     "unavailable": Kind(503, True, "The store is away; nothing was stored. Try again."),
-    "unknown-outcome": Kind(503, False, "It may have been stored: a retry may duplicate it. Read before you append again."),
+    "unknown-outcome": Kind(503, False, "It may have been stored: a retry may duplicate it. Read first."),
     "unusable-store": Kind(503, False, "Tell the operator: the store needs repair. Nothing was stored."),
 }  # fmt: skip
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818 - the word of RFC 9457
     """A request that ends with an error of the table.
 
     Attributes:
@@ -82,19 +81,17 @@ class Problem(Exception):
         return KINDS[self.name]
 
     @property
-    def body(self) -> bytes:
+    def content(self) -> dict[str, object]:
         """What is sent: ``type``, ``title``, ``status``, ``detail``, ``retryable`` and ``advice``."""
         kind = self.kind
-        return json.dumps(
-            {
-                "type": f"urn:tailrace:problem:{self.name}",
-                "title": self.name.replace("-", " "),
-                "status": kind.status,
-                "detail": self.detail,
-                "retryable": kind.retryable,
-                "advice": kind.advice,
-            }
-        ).encode()
+        return {
+            "type": f"urn:tailrace:problem:{self.name}",
+            "title": self.name.replace("-", " "),
+            "status": kind.status,
+            "detail": self.detail,
+            "retryable": kind.retryable,
+            "advice": kind.advice,
+        }
 
 
 def problem_of(error: DurableStreamError) -> Problem:

@@ -100,7 +100,7 @@ def _told(end: StreamEnd | None) -> dict[str, object] | None:
 
 
 def _refused(problem: Problem) -> dict[str, object]:
-    return json.loads(problem.body) | {"status": problem.kind.status}
+    return problem.content
 
 
 def _decode_base64(line: bytes) -> bytes:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tailrace.arguments import topic_name
+from tailrace.asgi import Receive, Scope
 from tailrace.errors import InvalidTopicNameError
-from tailrace.server.asgi import Receive, Scope
 from tailrace.server.problems import Problem
 
 
-class Disconnected(Exception):
+class DisconnectedError(Exception):
     """The client went away; there is nobody to answer."""
 
 
@@ -43,7 +43,9 @@ class Request:
                 pairs = parse_qsl(self.scope["query_string"].decode("ascii"), keep_blank_values=True, errors="strict",
                                   max_num_fields=32)  # fmt: skip
             except ValueError:
-                raise Problem("bad-request", "the query is not percent-encoded UTF-8, or has too many parameters") from None
+                raise Problem(
+                    "bad-request", "the query is not percent-encoded UTF-8, or has too many parameters"
+                ) from None
             self._query = dict(pairs)
             if len(self._query) != len(pairs):
                 raise Problem("bad-request", "a parameter is given twice")
@@ -102,7 +104,7 @@ class Request:
 
         Raises:
             Problem: It is larger than ``limit`` bytes, or took longer than ``within`` seconds.
-            Disconnected: It never came to its end.
+            DisconnectedError: It never came to its end.
         """
         declared = self.header(b"content-length")
         if declared is not None and declared.isdigit() and int(declared) > limit:
@@ -116,7 +118,7 @@ class Request:
             async with asyncio.timeout(within):
                 while True:
                     if message["type"] != "http.request":
-                        raise Disconnected
+                        raise DisconnectedError
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limit:

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from tailrace.server.asgi import Send
+from tailrace.asgi import Send
 from tailrace.server.problems import Problem
 
 JSON = b"application/json"
@@ -40,4 +40,4 @@ def problem_response(problem: Problem) -> Response:
         headers += ((b"retry-after", b"1"),)
     if problem.kind.status == 401:
         headers += ((b"www-authenticate", b"Bearer"),)
-    return Response(problem.kind.status, problem.body, b"application/problem+json", headers)
+    return Response(problem.kind.status, json.dumps(problem.content).encode(), b"application/problem+json", headers)

@@ -12,9 +12,11 @@ from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
 from tailrace.operations import Operations
 from tailrace.options import EngineOptions
+from tailrace.server.live import Live
 from tailrace.server.problems import Problem
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
+from tailrace.sse import Trunks
 from tailrace.tokens import KeyRing, Tokens
 
 T = TypeVar("T")
@@ -48,6 +50,8 @@ class Service:
         self._options = options or EngineOptions()
         self.streams = aio.StreamClient(backend, options=self._options, hooks=hooks)
         self._ring = ring
+        self.live = Live(settings)
+        self.trunks = Trunks(settings.gather)
         self._workers = Workers(WORKERS)
         self._closed = False
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.
@@ -85,5 +89,6 @@ class Service:
     async def close(self) -> None:
         """Release the store. Idempotent, never raises."""
         self._closed = True
+        self.live.drain()
         self._workers.close()
         await self.streams.close()

@@ -1,4 +1,4 @@
-"""The words of ASGI that the server speaks. Types only."""
+"""The words of ASGI that are spoken here. Types only."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
