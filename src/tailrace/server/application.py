@@ -111,7 +111,9 @@ class Application:
         route = routes.get(request.method)
         if route is None:
             allowed = ", ".join(routes).encode()
-            raise Problem("method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),))
+            raise Problem(
+                "method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
+            )
         principal = self._gate.admit(request)
         if route.action is not None:
             principal.require(route.action, topic)

@@ -48,9 +48,7 @@ class Principal:
 
     def may(self, action: Action, topic: str) -> bool:
         """Return whether they may do that to a topic."""
-        return any(
-            grant.action in (action, Action.ADMIN) and topic.startswith(grant.prefix) for grant in self.grants
-        )
+        return any(grant.action in (action, Action.ADMIN) and topic.startswith(grant.prefix) for grant in self.grants)
 
     def require(self, action: Action, topic: str) -> None:
         """Refuse what is not granted.

@@ -43,7 +43,9 @@ class Request:
                 pairs = parse_qsl(self.scope["query_string"].decode("ascii"), keep_blank_values=True, errors="strict",
                                   max_num_fields=32)  # fmt: skip
             except ValueError:
-                raise Problem("bad-request", "the query is not percent-encoded UTF-8, or has too many parameters") from None
+                raise Problem(
+                    "bad-request", "the query is not percent-encoded UTF-8, or has too many parameters"
+                ) from None
             self._query = dict(pairs)
             if len(self._query) != len(pairs):
                 raise Problem("bad-request", "a parameter is given twice")
