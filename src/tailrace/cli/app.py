@@ -17,12 +17,13 @@ from tailrace.cli.exits import MEANINGS
 from tailrace.cli.keys import keys
 from tailrace.cli.migrate import migrate
 from tailrace.cli.seal import seal
+from tailrace.cli.serve import serve
 from tailrace.cli.sweep import sweep
 from tailrace.cli.tail import tail
 from tailrace.cli.topics import topics
 from tailrace.cli.versions import tailrace_version
 
-_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, migrate, doctor, conformance, demo)
+_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, migrate, doctor, conformance, demo, serve)
 
 
 class Commands(TyperGroup):

@@ -1,0 +1,8 @@
+"""What stands before the application."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from tailrace.server.asgi import Receive, Scope, Send
+
+ASGIApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
