@@ -3,6 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from tailrace.server.asgi import Receive, Scope, Send
+from tailrace.asgi import Receive, Scope, Send
 
 ASGIApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
