@@ -75,6 +75,10 @@ class Principal:
             raise Problem("forbidden", f"this credential does not allow {action.value} on that topic")
 
 
+NOBODY = Principal("nobody", ())
+"""Who asks where everybody may."""
+
+
 class Gate(Protocol):
     """Decides who is let in. Called for every request but those for health."""
 

@@ -1,4 +1,4 @@
-"""The file of a key ring, or of other keys: read only if it is private, made once, replaced in one step under a lock."""
+"""A file of keys: read only if it is private, made once, replaced in one step under a lock."""
 
 import contextlib
 import fcntl

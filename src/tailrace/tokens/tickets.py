@@ -1,6 +1,6 @@
 """Read tickets: what a browser shows instead of a key, sealed with the ring of resume tokens, never one of them.
 
-    tkt_ | base64: version 1 | key id 4 | seed 24 | sealed: expiry 6, scope 1, three lengths, three texts, padding | tag 16
+    tkt_ | base64: version 1 | key id 4 | seed 24 | sealed: expiry 6, exact 1, 3 lengths, 3 texts, padding | tag 16
 
 Keys are derived for another purpose than those of resume tokens: each fails to authenticate as the other.
 """

@@ -1,7 +1,7 @@
 """One access key: as text for its holder, ``trk_ID_SECRET``, and as a line with its hash for the server.
 
-The hash is one round of SHA-256. Slow hashes protect what people choose, because that can be guessed; 256 random bits
-can not, and a slow hash would only let strangers keep the server busy. A line: ``id hash name tenant expires scope...``.
+The hash is one round of SHA-256. Slow hashes protect what people choose, because that can be guessed. 256 random
+bits can not, and a slow hash would let strangers keep the server busy. Lines: ``id hash name tenant expires scope...``.
 """
 
 import base64
