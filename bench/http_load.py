@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import uvloop
 from typing_extensions import override
@@ -37,8 +38,7 @@ class Poster(asyncio.Protocol):
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
 
     def post(self) -> None:
         """Send a record that begins with the time."""
@@ -54,7 +54,7 @@ class Poster(asyncio.Protocol):
         self._done(self)
 
 
-@dataclass
+@dataclass(eq=False)
 class Reader(asyncio.Protocol):
     """One open event stream: counts events, and notes how late they are if it is to."""
 
@@ -67,9 +67,10 @@ class Reader(asyncio.Protocol):
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        transport.write(f"GET {self.served.events} HTTP/1.1\r\nhost: 127.0.0.1:{self.served.port}\r\n\r\n".encode())
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.write(
+            f"GET {self.served.events} HTTP/1.1\r\nhost: 127.0.0.1:{self.served.port}\r\n\r\n".encode()
+        )
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -86,9 +87,7 @@ async def connect(served: Served, make: Callable[[], asyncio.Protocol], count: i
     made: list[asyncio.Protocol] = []
     while len(made) < count:
         some = min(100, count - len(made))
-        opened = await asyncio.gather(
-            *(loop.create_connection(make, "127.0.0.1", served.port) for _ in range(some))
-        )
+        opened = await asyncio.gather(*(loop.create_connection(make, "127.0.0.1", served.port) for _ in range(some)))
         made += [protocol for _, protocol in opened]
     return made
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tailrace.cli.access import access
 from tailrace.cli.append import append
 from tailrace.cli.checkpoint import checkpoint
 from tailrace.cli.conformance import conformance
@@ -64,6 +65,7 @@ def _build() -> typer.Typer:
     for command in _COMMANDS:
         built.command()(command)
     built.add_typer(keys, name="keys")
+    built.add_typer(access, name="access")
     return built
 
 

@@ -8,9 +8,9 @@ from tailrace.asgi import Message, Receive, Scope, Send
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
-from tailrace.server import events, records, topics
+from tailrace.server import events, health, records, tickets, topics
 from tailrace.server.call import Call
-from tailrace.server.principals import Action, Anybody, Gate
+from tailrace.server.principals import NOBODY, Action, Anybody, Gate
 from tailrace.server.problems import Problem, problem_of
 from tailrace.server.request import DisconnectedError, Request, topic_of
 from tailrace.server.response import Response, problem_response
@@ -30,10 +30,12 @@ class Route(NamedTuple):
     Attributes:
         action: What the principal must be allowed to do on the topic; ``None`` where the handler decides.
         handler: Answers; returns ``None`` if it has sent the answer itself.
+        is_public: Whether nobody is asked who they are: for probes.
     """
 
     action: Action | None
     handler: Handler
+    is_public: bool = False
 
 
 _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
@@ -45,7 +47,12 @@ _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
     b"/seal": {"POST": Route(Action.SEAL, topics.seal)},
 }
 
-_FIXED: Mapping[bytes, Mapping[str, Route]] = {}
+_FIXED: Mapping[bytes, Mapping[str, Route]] = {
+    b"/v1/tickets": {"POST": Route(None, tickets.issue)},
+    b"/healthz": {"GET": Route(None, health.alive, is_public=True)},
+    b"/readyz": {"GET": Route(None, health.ready, is_public=True)},
+    b"/metrics": {"GET": Route(None, health.metrics)},
+}
 
 _TOPICS = b"/v1/topics/"
 
@@ -123,7 +130,7 @@ class Application:
             raise Problem(
                 "method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
             )
-        principal = self._gate.admit(request)
+        principal = NOBODY if route.is_public else self._gate.admit(request)
         if route.action is not None:
             principal.require(route.action, topic)
         return await route.handler(Call(self.service, request, principal, topic, send))

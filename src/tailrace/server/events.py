@@ -7,12 +7,14 @@ Once a browser has been told anything but 200 it never comes back by itself. So 
 import asyncio
 import random
 
-from tailrace.errors import CursorUnavailableError
+from tailrace import aio
+from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.records import TopicCursor
 from tailrace.server.call import Call
 from tailrace.server.response import Response
 from tailrace.sse import EventStream, Stop, wire
 from tailrace.sse.trunks import Channel
-from tailrace.tokens import TokenKind
+from tailrace.tokens import Opened
 
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -50,28 +52,34 @@ async def events(call: Call) -> Response | None:
         gone = asyncio.ensure_future(call.request.disconnected())
         gone.add_done_callback(lambda _: stream.stop(Stop.GONE))
         try:
-            subscription = await call.subscribe(query.get("start"), opened)
-        except CursorUnavailableError as error:
-            # Told in an event, as one that is lost later is: a browser can not read what comes with a status.
-            assert opened is not None
-            last = call.tokens.seal(call.name, opened.cursor, kind=TokenKind.GAP)
-            await _told(call, wire.gap(last, str(error)))
-            return None
-        if gone.done():
-            subscription.close()
-            return None
-        try:
-            await _start(call)
-            await stream.run(subscription)
+            cursor, subscription = await _start(call, query.get("start"), opened)
+            await _begin(call)
+            await stream.run(cursor, subscription)
+        except StoreUnusableError:
+            # Waiting does not help: it is told by its status.
+            raise
+        except DurableStreamUnavailableError:
+            await _told(call, wire.later(OVERLOAD_PAUSE * random.uniform(0.5, 1.5)))
         finally:
             gone.cancel()
     return None
 
 
-async def _start(call: Call) -> None:
+async def _start(call: Call, start: str | None, opened: Opened | None) -> tuple[TopicCursor, aio.Subscription | None]:
+    """Return where the stream starts, and what reads from there if it had to be made to find that out."""
+    if opened is not None:
+        return opened.cursor, None
+    if start == "tail":
+        # One look at the store. Whoever else follows the topic reads for this one too.
+        return await call.topic.checkpoint(), None
+    subscription = await call.subscribe(start, None)
+    return subscription.cursor, subscription
+
+
+async def _begin(call: Call) -> None:
     await call.send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
 
 
 async def _told(call: Call, body: bytes) -> None:
-    await _start(call)
+    await _begin(call)
     await call.send({"type": "http.response.body", "body": body})

@@ -34,6 +34,11 @@ class Live:
         """How many streams there are."""
         return len(self._streams)
 
+    @property
+    def draining(self) -> bool:
+        """Whether the server is about to end."""
+        return self._draining
+
     def admits(self, principal: Principal) -> bool:
         """Return whether one more stream may begin."""
         return (

@@ -21,10 +21,18 @@ class Action(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One action on every topic whose name begins with ``prefix``; an empty one is every topic."""
+    """One action on every topic whose name begins with ``prefix``; an empty one is every topic.
+
+    If it is ``exact``, on the one topic of that name.
+    """
 
     action: Action
     prefix: str = ""
+    exact: bool = False
+
+    def covers(self, topic: str) -> bool:
+        """Return whether a topic is meant."""
+        return topic == self.prefix if self.exact else topic.startswith(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,14 @@ class Principal:
 
     def may(self, action: Action, topic: str) -> bool:
         """Return whether they may do that to a topic."""
-        return any(grant.action in (action, Action.ADMIN) and topic.startswith(grant.prefix) for grant in self.grants)
+        return any(grant.action in (action, Action.ADMIN) and grant.covers(topic) for grant in self.grants)
+
+    def may_everywhere(self, action: Action, prefix: str) -> bool:
+        """Return whether they may do that to every topic whose name begins like this."""
+        return any(
+            grant.action in (action, Action.ADMIN) and not grant.exact and prefix.startswith(grant.prefix)
+            for grant in self.grants
+        )
 
     def require(self, action: Action, topic: str) -> None:
         """Refuse what is not granted.
@@ -58,6 +73,10 @@ class Principal:
         """
         if not self.may(action, topic):
             raise Problem("forbidden", f"this credential does not allow {action.value} on that topic")
+
+
+NOBODY = Principal("nobody", ())
+"""Who asks where everybody may."""
 
 
 class Gate(Protocol):

@@ -50,7 +50,7 @@ KINDS = {
     "uri-too-long": Kind(414, False, "Shorten the URL."),
     "unsupported-type": Kind(415, False, "Send a content type that the route names."),
     "headers-too-large": Kind(431, False, "Send fewer or smaller headers."),
-    "too-slow": Kind(408, True, "Send the body faster; nothing was stored."),
+    "too-slow": Kind(408, True, "Send the request faster; nothing was stored."),
     "internal": Kind(500, False, "Tell the operator: the log has the cause. The outcome is unknown."),
     "unsupported": Kind(501, False, "This store can not do that."),
     "overloaded": Kind(503, True, "Come back after the time in Retry-After."),

@@ -13,6 +13,7 @@ from types import FrameType
 import uvicorn
 
 from tailrace.server.application import Application
+from tailrace.server.connection import Connection
 from tailrace.server.doors import ASGIApplication
 from tailrace.server.redaction import redact_access_log
 
@@ -50,7 +51,7 @@ def serve(
     config = uvicorn.Config(
         outermost,
         loop="uvloop",
-        http="httptools",
+        http=Connection,
         ws="none",
         interface="asgi3",
         lifespan="on",
@@ -87,9 +88,7 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     def _drain(self) -> None:
-        drain = getattr(self._application, "drain", None)
-        if drain is not None:
-            drain()
+        self._application.drain()
 
 
 def _end_process(after: float, code: int) -> None:

@@ -107,15 +107,15 @@ class Request:
             DisconnectedError: It never came to its end.
         """
         declared = self.header(b"content-length")
-        if declared is not None and declared.isdigit() and int(declared) > limit:
+        if declared is not None and declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
             raise _too_large(limit)
-        message = await self._receive()
-        if message["type"] == "http.request" and not message.get("more_body"):
-            # The common case, without a timer.
-            return _within(message.get("body", b""), limit)
         parts, size = [], 0
         try:
+            # Also for the first part: a client that sends none at all must not be waited for.
             async with asyncio.timeout(within):
+                message = await self._receive()
+                if message["type"] == "http.request" and not message.get("more_body"):
+                    return _within(message.get("body", b""), limit)
                 while True:
                     if message["type"] != "http.request":
                         raise DisconnectedError

@@ -14,10 +14,11 @@ from tailrace.operations import Operations
 from tailrace.options import EngineOptions
 from tailrace.server.live import Live
 from tailrace.server.problems import Problem
+from tailrace.server.readiness import Readiness
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
 from tailrace.sse import Trunks
-from tailrace.tokens import KeyRing, Tokens
+from tailrace.tokens import KeyRing, Tickets, Tokens
 
 T = TypeVar("T")
 
@@ -54,6 +55,9 @@ class Service:
         self.trunks = Trunks(settings.gather)
         self._workers = Workers(WORKERS)
         self._closed = False
+        self.tickets = Tickets(ring, audience=settings.audience)
+        self.readiness = Readiness()
+        self.more_metrics: Callable[[], bytes] = bytes
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.
         self.tokens = functools.lru_cache(maxsize=1024)(self._tokens_of)
 
@@ -85,6 +89,10 @@ class Service:
     async def run(self, work: Callable[[], T]) -> T:
         """Run something that blocks on the store in a worker."""
         return await asyncio.wrap_future(self._workers.run(work))
+
+    async def look(self) -> None:
+        """Ask the store something. That a topic does not exist is an answer as good as any."""
+        await self.run(functools.partial(self.backend.bounds, "tailrace:ready"))
 
     async def close(self) -> None:
         """Release the store. Idempotent, never raises."""

@@ -8,6 +8,9 @@ from tailrace.options import positive_count, positive_seconds
 PROXIES_GIVE_UP = 15.0
 """Seconds of silence after which common proxies cut a stream: heartbeats come more often."""
 
+MAX_TICKET_GRACE = 86400.0
+"""Seconds: a ticket travels in URLs, and those are kept in many places."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
@@ -25,6 +28,10 @@ class ServerSettings:
         max_body: Bytes in a body.
         max_wait: Seconds that a read may wait for records.
         body_timeout: Seconds in which a body must have arrived.
+        ticket_grace: Seconds after its expiry for which a ticket lets a stream that began with it come back.
+        max_url: Bytes in path and query.
+        max_headers: Headers of a request.
+        max_header_bytes: Bytes in all of them.
     """
 
     audience: str = "tailrace"
@@ -38,6 +45,10 @@ class ServerSettings:
     max_body: int = 32 * 2**20
     max_wait: float = 60.0
     body_timeout: float = 30.0
+    ticket_grace: float = 3600.0
+    max_url: int = 8192
+    max_headers: int = 100
+    max_header_bytes: int = 16 * 1024
 
     def __post_init__(self) -> None:
         for name in ("heartbeat", "retry", "recycle", "max_wait", "body_timeout"):
@@ -46,5 +57,7 @@ class ServerSettings:
             raise InvalidArgumentError(f"heartbeat must be below {PROXIES_GIVE_UP:.0f} seconds: proxies cut silence")
         if not 0 <= self.gather <= 1:
             raise InvalidArgumentError("gather must be from 0 to 1 second")
-        for name in ("max_streams", "max_streams_each", "max_body"):
+        if not 0 <= self.ticket_grace <= MAX_TICKET_GRACE:
+            raise InvalidArgumentError(f"ticket_grace must be from 0 to {MAX_TICKET_GRACE:.0f} seconds")
+        for name in ("max_streams", "max_streams_each", "max_body", "max_url", "max_headers", "max_header_bytes"):
             positive_count(name, getattr(self, name))

@@ -39,7 +39,7 @@ async def checkpoint(call: Call) -> Response:
     body = await call.body()
     if not body:
         return json_response({"token": call.token(await call.topic.checkpoint())})
-    match _object(body):
+    match json_object(body):
         case {"cursor": str(cursor), **others} if not others:
             if not call.principal.trusted:
                 raise Problem("forbidden", "this credential does not exchange cursors, only tokens")
@@ -52,7 +52,7 @@ async def seal(call: Call) -> Response:
     """End the topic for good: with ``{"error": "..."}`` in the body as failed, with none as finished."""
     call.request.only()
     body = await call.body()
-    match _object(body) if body else {}:
+    match json_object(body) if body else {}:
         case {"error": (str() | None) as error, **others} if not others:
             await call.topic.seal(error=arguments.seal_error(error))
         case {**others} if not others:
@@ -70,7 +70,12 @@ async def delete(call: Call) -> Response:
     return Response(204)
 
 
-def _object(body: bytes) -> object:
+def json_object(body: bytes) -> object:
+    """Return what a body holds in JSON.
+
+    Raises:
+        Problem: It is none.
+    """
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -58,23 +58,24 @@ class EventStream(Sleeper):
         self._due = False
         self._written = 0.0
 
-    async def run(self, subscription: aio.Subscription) -> None:
-        """Stream until the topic ends, the client is to come back, or it is gone; close the subscription.
+    async def run(self, cursor: TopicCursor, subscription: aio.Subscription | None = None) -> None:
+        """Stream until the topic ends, the client is to come back, or it is gone.
 
         Args:
-            subscription: Not entered yet; where the stream starts.
+            cursor: Where the stream starts.
+            subscription: One that starts there, if there is one already: not entered yet, and this stream's from now on.
         """
         self._frames = self._trunks.enter(self._channel)
-        self._subscription, self._cursor = subscription, subscription.cursor
+        self._subscription, self._cursor = subscription, cursor
         self._beating = self._loop.call_later(self._heartbeat, self._beat)
         try:
             await self._write(self._frames.prime(self._cursor, self._retry))
-            last = await self._deliver(subscription)
+            last = await self._deliver()
             if self._stop is not Stop.GONE:
                 await self._finish(wire.later(self._retry) if last is None else last)
         finally:
             self._beating.cancel()
-            self._give_up(self._subscription)
+            self._give_up()
             self._trunks.leave(self._channel)
 
     def stop(self, why: Stop) -> None:
@@ -90,37 +91,36 @@ class EventStream(Sleeper):
         if self._sleep is not None and not self._sleep.done():
             self._sleep.set_result(None)
 
-    async def _deliver(self, subscription: aio.Subscription) -> bytes | None:
+    async def _deliver(self) -> bytes | None:
         """Write events to the end of the topic; return the last one, or ``None`` to have the client come back."""
         try:
             while self._stop is None:
-                joined = await self._catch_up(subscription)
-                if isinstance(joined, Ending):
-                    return joined.body
-                ending = await self._follow(*joined)
+                # Most are where the trunk is, and need nothing from the store.
+                joined = self._trunks.join(self._channel, self._cursor) or await self._catch_up()
+                ending = joined if isinstance(joined, Ending) else await self._follow(*joined)
                 if ending is not None:
                     return ending.body
-                if self._stop is None:
-                    subscription = await self._topic.subscribe_from_cursor(self._cursor)
         except CursorUnavailableError as error:
             return self._frames.gap(self._cursor, str(error))
         except DurableStreamError:
             return None
         return None
 
-    async def _catch_up(self, subscription: aio.Subscription) -> "Ending | tuple[Trunk, Place]":
+    async def _catch_up(self) -> "Ending | tuple[Trunk, Place]":
         """Write what one's own subscription delivers, until the trunk is where it is; close it, or make it the trunk.
 
         Joined before the next record is written, not after: that one may be in the trunk's hands still, which gathers
         for some milliseconds, and the last one is not any more.
         """
-        self._subscription = subscription
+        if self._subscription is None:
+            self._subscription = await self._topic.subscribe_from_cursor(self._cursor)
+        subscription = self._subscription
         await subscription.__aenter__()
         got = await subscription.receive(0)
         while True:
             joined = self._trunks.join(self._channel, self._cursor)
             if joined is not None:
-                self._give_up(subscription)
+                self._give_up()
                 return joined
             if isinstance(got, DurableStreamRecord):
                 got = await self._write_backlog(subscription, got)
@@ -136,11 +136,11 @@ class EventStream(Sleeper):
                 if got is None:
                     await self._write(wire.HEARTBEAT)
 
-    def _give_up(self, subscription: aio.Subscription | None) -> None:
-        """Close a subscription that is this stream's own, and not the trunk's."""
-        self._subscription = None
-        if subscription is not None:
-            subscription.close()
+    def _give_up(self) -> None:
+        """Close the subscription that is this stream's own, if there is one."""
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
     async def _write_backlog(
         self, subscription: aio.Subscription, record: DurableStreamRecord

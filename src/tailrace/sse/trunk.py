@@ -6,6 +6,7 @@ keeps a second's worth of batches, never what the slowest reader needs.
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -16,10 +17,16 @@ from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse.frames import Frames
 
 KEPT_BYTES = 2**20
-"""Bytes of batches that are kept for readers who are about to take them."""
+"""Bytes of batches that one trunk keeps for readers who are about to take them."""
 
-KEPT_SECONDS = 2.0
-"""Seconds that a batch is kept: a reader whose connection takes nothing for longer goes back to the store."""
+KEPT_BYTES_IN_ALL = 64 * 2**20
+"""The same, of all trunks together."""
+
+KEPT_SECONDS = 10.0
+"""Seconds that a batch is kept: a reader whose connection takes nothing for longer goes back to the store.
+
+Ample: where the event loop itself is late, all readers are, and if all went to the store it would be later still.
+"""
 
 BATCH_BYTES = 256 * 1024
 """Bytes after which a write is not joined with more."""
@@ -69,6 +76,13 @@ class Ending(NamedTuple):
     body: bytes | None
 
 
+@dataclass(slots=True)
+class Shelf:
+    """How much all trunks of a loop keep together."""
+
+    size: int = 0
+
+
 class FellBehind:
     """The batches at a place are no longer kept."""
 
@@ -78,13 +92,17 @@ class Trunk:
 
     Args:
         frames: Makes the events.
+        shelf: Counts what is kept.
         gather: Seconds in which events share one write.
         subscription: Has delivered everything up to ``cursor``; the trunk's from now on.
         cursor: Where the trunk begins.
     """
 
-    def __init__(self, frames: Frames, gather: float, subscription: aio.Subscription, cursor: TopicCursor) -> None:
+    def __init__(
+        self, frames: Frames, shelf: Shelf, gather: float, subscription: aio.Subscription, cursor: TopicCursor
+    ) -> None:
         self._frames = frames
+        self._shelf = shelf
         self._gather = gather
         self._batches: deque[Batch] = deque()
         self._first = 0
@@ -156,6 +174,8 @@ class Trunk:
         self._ending = ending
         if self._pruning is not None:
             self._pruning.cancel()
+        self._shelf.size -= self._kept_bytes
+        self._kept_bytes = 0
         self._wake_all()
 
     async def _gathered(self) -> Ending:
@@ -197,7 +217,8 @@ class Trunk:
         self._places[last] = Place(number + 1, 0)
         self._batches.append(Batch(b"".join(frames), tuple(starts), last, loop.time()))
         self._kept_bytes += start
-        while self._kept_bytes > KEPT_BYTES and len(self._batches) > 1:
+        self._shelf.size += start
+        while len(self._batches) > 1 and (self._kept_bytes > KEPT_BYTES or self._shelf.size > KEPT_BYTES_IN_ALL):
             self._drop_oldest()
         if self._pruning is None:
             self._pruning = loop.call_later(KEPT_SECONDS, self._prune)
@@ -211,14 +232,15 @@ class Trunk:
     def _prune(self) -> None:
         """Forget batches that nobody took in time."""
         loop = asyncio.get_running_loop()
-        old = loop.time() - KEPT_SECONDS / 2
+        old = loop.time() - KEPT_SECONDS
         while self._batches and self._batches[0].at <= old:
             self._drop_oldest()
-        self._pruning = loop.call_later(KEPT_SECONDS, self._prune) if self._batches else None
+        self._pruning = loop.call_later(KEPT_SECONDS / 2, self._prune) if self._batches else None
 
     def _drop_oldest(self) -> None:
         dropped = self._batches.popleft()
         self._first += 1
         self._kept_bytes -= len(dropped.body)
+        self._shelf.size -= len(dropped.body)
         for cursor in list(islice(self._places, len(dropped.starts))):
             del self._places[cursor]
