@@ -6,7 +6,7 @@ import enum
 from tailrace import aio
 from tailrace.asgi import Send
 from tailrace.errors import CursorUnavailableError, DurableStreamError
-from tailrace.records import Closed, DurableStreamRecord
+from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
 from tailrace.sse.trunk import Ending, FellBehind, Place, Sleeper, Taken, Trunk
 from tailrace.sse.trunks import Channel, Trunks
@@ -63,7 +63,7 @@ class EventStream(Sleeper):
 
         Args:
             cursor: Where the stream starts.
-            subscription: One that starts there, if there is one already: not entered yet, and this stream's from now on.
+            subscription: One that starts there, if there is one already; not entered yet, and this stream's now.
         """
         self._frames = self._trunks.enter(self._channel)
         self._subscription, self._cursor = subscription, cursor
