@@ -25,7 +25,7 @@ AccessFile: TypeAlias = Annotated[
 
 Name = Annotated[str, typer.Option("--name", metavar="WORD", help="Whose key it is, for logs.", show_default=False)]
 Scopes = Annotated[list[str], typer.Option("--scope", metavar="SCOPE", show_default=False,
-    help="append, read, seal or admin, a colon, and a topic or a prefix*: read:run:*. Repeat it for more.")]  # fmt: skip
+    help="append, read, seal or admin, a colon, and a topic or a prefix*: read:run:*. Repeat for more.")]  # fmt: skip
 Tenant = Annotated[str, typer.Option("--tenant", metavar="WORD", show_default=False,
     help="Whose topics, where several have topics of the same names.")]  # fmt: skip
 ExpiresIn = Annotated[float | None, typer.Option("--expires-in", parser=units.seconds, metavar="DURATION",

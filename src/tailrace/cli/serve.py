@@ -25,7 +25,7 @@ Keys = Annotated[Path | None, typer.Option("--keys", metavar="FILE", envvar="TAI
 AccessFile = Annotated[Path | None, typer.Option("--access", metavar="FILE", envvar="TAILRACE_ACCESS_KEYS_FILE",
     show_default=False, help="Access keys of services: see tailrace access.")]  # fmt: skip
 JwtKey = Annotated[Path | None, typer.Option("--jwt-key", metavar="FILE", envvar="TAILRACE_JWT_KEY_FILE",
-    show_default=False, help="JWKS document, public key (PEM), or shared secret that JWTs are signed with.")]  # fmt: skip
+    show_default=False, help="Of those who sign JWTs: JWKS document, public key (PEM), or shared secret.")]  # fmt: skip
 JwtAudience = Annotated[str, typer.Option("--jwt-audience", metavar="NAME", envvar="TAILRACE_JWT_AUDIENCE",
     show_default=False, help="What must be in the claim aud of JWTs.")]  # fmt: skip
 JwtIssuer = Annotated[str, typer.Option("--jwt-issuer", metavar="NAME", envvar="TAILRACE_JWT_ISSUER",
@@ -35,9 +35,9 @@ JwtScope = Annotated[str, typer.Option("--jwt-scope-claim", metavar="NAME", envv
 JwtTenant = Annotated[str, typer.Option("--jwt-tenant-claim", metavar="NAME", envvar="TAILRACE_JWT_TENANT_CLAIM",
     show_default=False, help="The claim with the tenant, where there are tenants.")]  # fmt: skip
 Origins = Annotated[list[str] | None, typer.Option("--origin", metavar="ORIGIN", envvar="TAILRACE_ORIGINS",
-    show_default=False, help="Pages of this origin may use the server: https://app.example.org. May be repeated.")]  # fmt: skip
+    show_default=False, help="Pages of it may use the server: https://app.example.org. Repeat for more.")]  # fmt: skip
 Hosts = Annotated[list[str] | None, typer.Option("--allowed-host", metavar="NAME", envvar="TAILRACE_ALLOWED_HOSTS",
-    show_default=False, help="A name that the server is asked for by; others are refused. May be repeated.")]  # fmt: skip
+    show_default=False, help="A name of the server; others are refused. Repeat for more.")]  # fmt: skip
 Audience = Annotated[str, typer.Option("--audience", metavar="NAME", envvar="TAILRACE_AUDIENCE",
     help="Name of this deployment: tokens of another are refused.")]  # fmt: skip
 Grace = Annotated[float, typer.Option("--grace", parser=units.seconds, metavar="DURATION",
@@ -79,21 +79,17 @@ def serve(
     )
     is_private = uds is not None or listening.is_loopback(host)
     if not allowed and not is_private:
-        raise Stop(
-            Code.USAGE,
-            f"{host} is open to others and nothing says who may do what: --access FILE or --jwt-key FILE does",
-        )
+        raise Stop(Code.USAGE, f"{host} is open to others: say who may do what with --access FILE or --jwt-key FILE")
     ring = _ring(keys, is_private)
-    logging.basicConfig(
-        level=logging.INFO if access_log else logging.WARNING, format="%(levelname)s %(name)s %(message)s"
-    )
+    level = logging.INFO if access_log else logging.WARNING
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s %(message)s")
     with _listener(host, port, uds) as listener:
         application, outermost = build(
             store or default_url(),
             ring,
             allowed,
             settings=ServerSettings(audience=audience),
-            hosts=allowed_host or (),
+            hosts=allowed_host or (() if allowed else _names_of(host)),
             origins=origin or (),
         )
         # On its own line and at once: with --port 0 somebody waits to read the port from it.
@@ -106,15 +102,19 @@ def serve(
                 uds.unlink(missing_ok=True)
 
 
+def _names_of(host: str) -> tuple[str, ...]:
+    from tailrace.server.doors import LOOPBACK_NAMES
+
+    return (*LOOPBACK_NAMES, f"[{host}]" if ":" in host else host)
+
+
 def _ring(path: Path | None, is_private: bool) -> KeyRing:
     if path is not None:
         return KeyRing.from_file(path)
     if os.environ.get(KEYS_VARIABLE):
         return KeyRing.from_environment()
     if not is_private:
-        raise Stop(
-            Code.USAGE, "give the keys of resume tokens, the same to all replicas: --keys FILE, of tailrace keys new"
-        )
+        raise Stop(Code.USAGE, "give all replicas the same keys of resume tokens: --keys FILE, of tailrace keys new")
     output.note("no --keys: resume tokens are good until this process ends")
     return KeyRing.new()
 

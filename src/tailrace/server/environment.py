@@ -1,4 +1,4 @@
-"""``uvicorn --factory tailrace.server:from_environment``: the application of ``tailrace serve`` under a server of yours."""
+"""``uvicorn --factory tailrace.server:from_environment``: what ``tailrace serve`` serves, under a server of yours."""
 
 import logging
 import os
