@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
-from tailrace.server import records, topics
+from tailrace.server import records, store, topics
 from tailrace.server.asgi import Receive, Scope, Send
 from tailrace.server.call import Call
 from tailrace.server.principals import Action, Anybody, Gate
@@ -18,6 +18,7 @@ from tailrace.server.service import Service
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
 from tailrace.tokens import KeyRing
+from tailrace.wire import PATHS
 
 logger = logging.getLogger("tailrace.server")
 
@@ -44,7 +45,19 @@ _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
     b"/seal": {"POST": Route(Action.SEAL, topics.seal)},
 }
 
-_FIXED: Mapping[bytes, Mapping[str, Route]] = {}
+_FIXED: Mapping[bytes, Mapping[str, Route]] = {
+    # Many topics in one request: each is checked by the handler.
+    PATHS.describe: {"GET": Route(None, store.describe)},
+    PATHS.append: {"POST": Route(None, store.append)},
+    PATHS.read: {"POST": Route(None, store.read)},
+    PATHS.bounds: {"POST": Route(None, store.bounds)},
+    PATHS.seal: {"POST": Route(None, store.seal)},
+    PATHS.watch: {"POST": Route(None, store.watch)},
+    PATHS.topics: {"POST": Route(None, store.topics)},
+    PATHS.trim: {"POST": Route(None, store.trim)},
+    PATHS.delete: {"POST": Route(None, store.delete)},
+    PATHS.sweep: {"POST": Route(None, store.sweep)},
+}
 
 _TOPICS = b"/v1/topics/"
 
@@ -111,7 +124,9 @@ class Application:
         route = routes.get(request.method)
         if route is None:
             allowed = ", ".join(routes).encode()
-            raise Problem("method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),))
+            raise Problem(
+                "method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
+            )
         principal = self._gate.admit(request)
         if route.action is not None:
             principal.require(route.action, topic)

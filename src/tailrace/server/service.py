@@ -7,12 +7,14 @@ from typing import TypeVar
 
 from tailrace import aio
 from tailrace.cursors import CursorCodec
-from tailrace.engine import Workers
+from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
 from tailrace.operations import Operations
 from tailrace.options import EngineOptions
+from tailrace.server.desk import Desk
 from tailrace.server.problems import Problem
+from tailrace.server.seats import Seats
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
 from tailrace.tokens import KeyRing, Tokens
@@ -50,12 +52,19 @@ class Service:
         self._ring = ring
         self._workers = Workers(WORKERS)
         self._closed = False
+        self.seats = Seats(settings.max_streams, settings.max_streams_each)
+        self.desk = Desk(backend)
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.
         self.tokens = functools.lru_cache(maxsize=1024)(self._tokens_of)
 
     def _tokens_of(self, tenant: str) -> Tokens:
         settings = self.settings
         return Tokens(self._ring, audience=settings.audience, tenant=tenant, lifetime=settings.token_lifetime)
+
+    @property
+    def engine(self) -> Engine:
+        """What all topics stand on: for those who answer with places."""
+        return self.streams._engine
 
     @property
     def max_payload(self) -> int:
@@ -85,5 +94,6 @@ class Service:
     async def close(self) -> None:
         """Release the store. Idempotent, never raises."""
         self._closed = True
+        self.desk.close()
         self._workers.close()
         await self.streams.close()
