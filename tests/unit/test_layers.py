@@ -34,6 +34,8 @@ ARROWS = {
     "cursors": _WORDS,
     "instrument": _WORDS,
     "spi": f"{_WORDS} options retention instrument",
+    # What a server and the store over HTTP say to each other: neither of them.
+    "wire": f"{_WORDS} arguments retention spi",
     # Siblings: the engine knows no store, a store knows neither engine nor cursor, nor another store.
     "engine": f"{_PURE} forks native spi",
     "backends": "",
@@ -45,6 +47,7 @@ ARROWS = {
     "backends.redis": f"{_STORE} backends.connections",
     "backends.postgres": f"{_STORE} backends.connections backends.sql",
     "backends.mysql": f"{_STORE} backends.connections backends.sql",
+    "backends.http": f"{_STORE} backends.connections wire",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
@@ -60,7 +63,7 @@ ARROWS = {
     # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
     "asgi": "",
     "sse": f"{_PURE} arguments aio asgi tokens",
-    "server": f"{_FACADE} operations opening aio asgi sse tokens",
+    "server": f"{_FACADE} operations opening aio asgi sse tokens wire",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} sweeping topic subscription client testing tokens server",
@@ -81,7 +84,7 @@ OWNERS = {
     "cryptography": ("tokens",),
     "starlette": ("server", "integrations"),
     "uvicorn": ("server",),
-    "httpx": ("backends.http",),
+    "h11": ("backends.http",),
     "jwt": ("server",),
     "pytest": ("testing",),
     "_pytest": ("testing",),

@@ -1,5 +1,6 @@
 """An append whose caller does not block: queued like any other, led by a worker when it is its turn."""
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.engine.appender import Appender
 from tailrace.engine.ticket import Ticket
-from tailrace.spi import Entry
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import AppendOutcome, Entry
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -43,6 +45,13 @@ class Submission:
         """
         assert self._ticket.outcome is not None
         self._engine.conclude(self._ticket.entry, self._ticket.outcome, self._started)
+
+    def outcome(self) -> AppendOutcome:
+        """Like ``result``, but return what became of it: for whoever tells it to somebody else."""
+        with contextlib.suppress(DurableStreamUnavailableError):
+            self.result()
+        assert self._ticket.outcome is not None
+        return self._ticket.outcome
 
     def _lead(self, ticket: Ticket) -> None:
         # At once: there is one leader in each lane, and the lanes are few.

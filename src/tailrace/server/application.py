@@ -8,7 +8,7 @@ from tailrace.asgi import Message, Receive, Scope, Send
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
-from tailrace.server import events, health, records, tickets, topics
+from tailrace.server import events, health, records, store, tickets, topics
 from tailrace.server.call import Call
 from tailrace.server.principals import NOBODY, Action, Anybody, Gate
 from tailrace.server.problems import Problem, problem_of
@@ -18,6 +18,7 @@ from tailrace.server.service import Service
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
 from tailrace.tokens import KeyRing
+from tailrace.wire import PATHS
 
 logger = logging.getLogger("tailrace.server")
 
@@ -52,6 +53,17 @@ _FIXED: Mapping[bytes, Mapping[str, Route]] = {
     b"/healthz": {"GET": Route(None, health.alive, is_public=True)},
     b"/readyz": {"GET": Route(None, health.ready, is_public=True)},
     b"/metrics": {"GET": Route(None, health.metrics)},
+    # Many topics in one request: each is checked by the handler.
+    PATHS.describe: {"GET": Route(None, store.describe)},
+    PATHS.append: {"POST": Route(None, store.append)},
+    PATHS.read: {"POST": Route(None, store.read)},
+    PATHS.bounds: {"POST": Route(None, store.bounds)},
+    PATHS.seal: {"POST": Route(None, store.seal)},
+    PATHS.watch: {"POST": Route(None, store.watch)},
+    PATHS.topics: {"POST": Route(None, store.topics)},
+    PATHS.trim: {"POST": Route(None, store.trim)},
+    PATHS.delete: {"POST": Route(None, store.delete)},
+    PATHS.sweep: {"POST": Route(None, store.sweep)},
 }
 
 _TOPICS = b"/v1/topics/"

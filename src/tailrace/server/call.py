@@ -1,6 +1,7 @@
 """One request on its way through a handler."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tailrace import aio
 from tailrace.asgi import Send
@@ -57,6 +58,20 @@ class Call:
         """
         return self.tokens.open(self.name, token)
 
+    def start(self, text: str | None) -> Literal["beginning", "tail"]:
+        """Return where to start for somebody who has no token.
+
+        Raises:
+            Problem: It is not said.
+        """
+        match text:
+            case "beginning" | "tail":
+                return text
+            case None:
+                raise Problem("bad-request", "say where to start: start=beginning, start=tail, or cursor=")
+            case _:
+                raise Problem("bad-request", "start must be beginning or tail; a token goes into cursor")
+
     async def subscribe(self, start: str | None, opened: Opened | None) -> aio.Subscription:
         """Subscribe after a token that was opened, or else from a start.
 
@@ -66,12 +81,6 @@ class Call:
         """
         if opened is not None:
             return await self.topic.subscribe_from_cursor(opened.cursor)
-        match start:
-            case "beginning":
-                return await self.topic.subscribe_from_beginning()
-            case "tail":
-                return await self.topic.subscribe_from_tail()
-            case None:
-                raise Problem("bad-request", "say where to start: start=beginning, start=tail, or cursor=")
-            case _:
-                raise Problem("bad-request", "start must be beginning or tail; a token goes into cursor")
+        if self.start(start) == "beginning":
+            return await self.topic.subscribe_from_beginning()
+        return await self.topic.subscribe_from_tail()

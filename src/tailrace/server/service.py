@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from tailrace import aio
 from tailrace.cursors import CursorCodec
-from tailrace.engine import Workers
+from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
 from tailrace.operations import Operations
 from tailrace.options import EngineOptions
-from tailrace.server.live import Live
+from tailrace.server.desk import Desk
 from tailrace.server.problems import Problem
 from tailrace.server.readiness import Readiness
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
-from tailrace.sse import Trunks
+from tailrace.sse import Streams
 from tailrace.tokens import KeyRing, Tickets, Tokens
 
 T = TypeVar("T")
@@ -51,19 +51,24 @@ class Service:
         self._options = options or EngineOptions()
         self.streams = aio.StreamClient(backend, options=self._options, hooks=hooks)
         self._ring = ring
-        self.live = Live(settings)
-        self.trunks = Trunks(settings.gather)
+        self.live = Streams(settings)
         self._workers = Workers(WORKERS)
         self._closed = False
         self.tickets = Tickets(ring, audience=settings.audience)
         self.readiness = Readiness()
         self.more_metrics: Callable[[], bytes] = bytes
+        self.desk = Desk(backend)
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.
         self.tokens = functools.lru_cache(maxsize=1024)(self._tokens_of)
 
     def _tokens_of(self, tenant: str) -> Tokens:
         settings = self.settings
         return Tokens(self._ring, audience=settings.audience, tenant=tenant, lifetime=settings.token_lifetime)
+
+    @property
+    def engine(self) -> Engine:
+        """What all topics stand on: for those who answer with places."""
+        return self.streams._engine
 
     @property
     def max_payload(self) -> int:
@@ -98,5 +103,6 @@ class Service:
         """Release the store. Idempotent, never raises."""
         self._closed = True
         self.live.drain()
+        self.desk.close()
         self._workers.close()
         await self.streams.close()

@@ -4,27 +4,18 @@ from dataclasses import dataclass
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import positive_count, positive_seconds
-
-PROXIES_GIVE_UP = 15.0
-"""Seconds of silence after which common proxies cut a stream: heartbeats come more often."""
+from tailrace.sse import StreamSettings
 
 MAX_TICKET_GRACE = 86400.0
 """Seconds: a ticket travels in URLs, and those are kept in many places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """Bounds and times of a server.
+class ServerSettings(StreamSettings):
+    """Bounds and times of a server, beside those of its streams.
 
     Attributes:
         audience: Name of this deployment; all replicas have the same one. Tokens of another are refused.
-        token_lifetime: Seconds that a resume token is good for; ``None``: as long as its key.
-        heartbeat: Seconds of silence after which a stream sends a comment.
-        retry: Seconds that a browser waits before it reconnects.
-        gather: Seconds in which events share one write; one that comes after silence is sent at once.
-        recycle: Seconds after which a stream is ended for its client to reconnect, give or take a fifth.
-        max_streams: Streams at once.
-        max_streams_each: Streams of one principal at once.
         max_body: Bytes in a body.
         max_wait: Seconds that a read may wait for records.
         body_timeout: Seconds in which a body must have arrived.
@@ -35,13 +26,6 @@ class ServerSettings:
     """
 
     audience: str = "tailrace"
-    token_lifetime: float | None = None
-    heartbeat: float = 12.0
-    retry: float = 2.0
-    gather: float = 0.010
-    recycle: float = 3600.0
-    max_streams: int = 20_000
-    max_streams_each: int = 20_000
     max_body: int = 32 * 2**20
     max_wait: float = 60.0
     body_timeout: float = 30.0
@@ -51,13 +35,11 @@ class ServerSettings:
     max_header_bytes: int = 16 * 1024
 
     def __post_init__(self) -> None:
-        for name in ("heartbeat", "retry", "recycle", "max_wait", "body_timeout"):
+        # By name: a dataclass with slots is another class than the one that ``super()`` would find here.
+        StreamSettings.__post_init__(self)
+        for name in ("max_wait", "body_timeout"):
             positive_seconds(name, getattr(self, name))
-        if self.heartbeat >= PROXIES_GIVE_UP:
-            raise InvalidArgumentError(f"heartbeat must be below {PROXIES_GIVE_UP:.0f} seconds: proxies cut silence")
-        if not 0 <= self.gather <= 1:
-            raise InvalidArgumentError("gather must be from 0 to 1 second")
         if not 0 <= self.ticket_grace <= MAX_TICKET_GRACE:
             raise InvalidArgumentError(f"ticket_grace must be from 0 to {MAX_TICKET_GRACE:.0f} seconds")
-        for name in ("max_streams", "max_streams_each", "max_body", "max_url", "max_headers", "max_header_bytes"):
+        for name in ("max_body", "max_url", "max_headers", "max_header_bytes"):
             positive_count(name, getattr(self, name))

@@ -3,9 +3,9 @@
 Needs the extra ``tokens``.
 """
 
-from tailrace.sse.frames import Frames
-from tailrace.sse.stream import EventStream, Stop
-from tailrace.sse.trunk import Trunk
-from tailrace.sse.trunks import Trunks
+from tailrace.sse.serving import Start, View, serve
+from tailrace.sse.settings import StreamSettings
+from tailrace.sse.stream import Stop
+from tailrace.sse.streams import Streams
 
-__all__ = ["EventStream", "Frames", "Stop", "Trunk", "Trunks"]
+__all__ = ["Start", "Stop", "StreamSettings", "Streams", "View", "serve"]
