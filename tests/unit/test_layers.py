@@ -62,7 +62,8 @@ ARROWS = {
     "tokens": f"{_WORDS} options retention arguments cursors",
     # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
     "asgi": "",
-    "sse": f"{_PURE} arguments aio asgi tokens",
+    "sse": f"{_PURE} arguments facade aio asgi tokens",
+    "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
     "server": f"{_FACADE} operations opening aio asgi sse tokens wire",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",

@@ -1,6 +1,6 @@
 """Events of one topic, sealed and encoded once for all who share tokens."""
 
-from tailrace import aio
+from tailrace.facade import SubscriptionFacade
 from tailrace.records import DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
 from tailrace.tokens import TokenKind, Tokens
@@ -31,15 +31,19 @@ class Frames:
         """Return a record's event; of a recent one, the same bytes again."""
         frame = self._kept.get(record.cursor)
         if frame is None:
-            frame = wire.event(self._tokens.seal(self._topic, record.cursor), record.payload, text=self._text)
+            frame = self.made(record)
             self._keep(record.cursor, frame)
         return frame
+
+    def made(self, record: DurableStreamRecord) -> bytes:
+        """Return a record's event, and keep nothing."""
+        return wire.event(self._tokens.seal(self._topic, record.cursor), record.payload, text=self._text)
 
     def prime(self, cursor: TopicCursor, retry: float) -> bytes:
         """Return what comes first."""
         return wire.prime(self._tokens.seal(self._topic, cursor), retry)
 
-    def ending(self, subscription: aio.Subscription) -> bytes | None:
+    def ending(self, subscription: SubscriptionFacade) -> bytes | None:
         """Return the last event of a topic that was sealed; ``None`` if its subscription ended for another reason.
 
         Who comes back with its id is told to stay away.
