@@ -68,8 +68,10 @@ class EventStreams:
         token = request.headers.get("last-event-id") or cursor
         if token is not None:
             begin = tokens.open(topic.name, token)
-        elif start == "beginning" or start == "tail":
-            begin = start
+        elif start == "beginning":
+            begin = "beginning"
+        elif start == "tail":
+            begin = "tail"
         else:
             raise InvalidArgumentError("start must be beginning or tail; a token goes into cursor")
         return EventStreamResponse(self._streams, View(topic, tokens, begin, not base64, whose, expires_at))
