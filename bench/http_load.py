@@ -86,9 +86,7 @@ async def connect(served: Served, make: Callable[[], asyncio.Protocol], count: i
     made: list[asyncio.Protocol] = []
     while len(made) < count:
         some = min(100, count - len(made))
-        opened = await asyncio.gather(
-            *(loop.create_connection(make, "127.0.0.1", served.port) for _ in range(some))
-        )
+        opened = await asyncio.gather(*(loop.create_connection(make, "127.0.0.1", served.port) for _ in range(some)))
         made += [protocol for _, protocol in opened]
     return made
 
