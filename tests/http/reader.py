@@ -1,6 +1,7 @@
 """A client of one event stream over a bare socket: it keeps every byte, and is cut off wherever a test wants."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import Callable, Mapping
@@ -130,10 +131,8 @@ class LiveReader(Seen):
     async def run(self) -> None:
         """Read until told to stay away."""
         while not self.finished.is_set():
-            try:
+            with contextlib.suppress(OSError):
                 await self._connection()
-            except OSError:
-                pass
             self.connected.clear()
             if not self.finished.is_set():
                 await asyncio.sleep((self.parser.retry or 1000) / 1000)

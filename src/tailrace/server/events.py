@@ -5,14 +5,15 @@ Once a browser has been told anything but 200 it never comes back by itself. So 
 """
 
 import asyncio
+import contextlib
 import random
 
-from tailrace.errors import CursorUnavailableError
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.server.call import Call
 from tailrace.server.response import Response
 from tailrace.sse import EventStream, Stop, wire
 from tailrace.sse.trunks import Channel
-from tailrace.tokens import TokenKind
+from tailrace.tokens import Opened, TokenKind
 
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -23,8 +24,8 @@ HEADERS = (
     (b"x-accel-buffering", b"no"),
 )
 
-OVERLOAD_PAUSE = 5.0
-"""Seconds, about, that a client stays away that was one too many."""
+PAUSE = 5.0
+"""Seconds, about, that a client stays away that was one too many, or came while the store was away."""
 
 
 async def events(call: Call) -> Response | None:
@@ -38,7 +39,7 @@ async def events(call: Call) -> Response | None:
         return Response(204)
     streams = call.service.live
     if not streams.admits(call.principal):
-        await _told(call, wire.later(OVERLOAD_PAUSE * random.uniform(0.5, 1.5)))
+        await _later(call, opened)
         return None
     settings = call.service.settings
     channel = Channel(call.name, call.tokens, text)
@@ -56,16 +57,25 @@ async def events(call: Call) -> Response | None:
             assert opened is not None
             last = call.tokens.seal(call.name, opened.cursor, kind=TokenKind.GAP)
             await _told(call, wire.gap(last, str(error)))
-            return None
-        if gone.done():
-            subscription.close()
-            return None
-        try:
-            await _start(call)
-            await stream.run(subscription)
+        except DurableStreamUnavailableError:
+            await _later(call, opened)
+        else:
+            with contextlib.closing(subscription), contextlib.suppress(OSError):
+                # An OSError is how some servers say that the client has gone.
+                if not gone.done():
+                    await _start(call)
+                    await stream.run(subscription)
         finally:
             gone.cancel()
     return None
+
+
+async def _later(call: Call, opened: Opened | None) -> None:
+    """Have a client come back: with a new id, because nobody knows how often it is sent away, and ids expire."""
+    lifetime = call.service.settings.token_lifetime
+    pause = PAUSE if lifetime is None else min(PAUSE, lifetime / 4)
+    pause *= random.uniform(0.5, 1.5)
+    await _told(call, wire.later(pause) if opened is None else wire.prime(call.token(opened.cursor), pause))
 
 
 async def _start(call: Call) -> None:

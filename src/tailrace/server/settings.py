@@ -46,5 +46,9 @@ class ServerSettings:
             raise InvalidArgumentError(f"heartbeat must be below {PROXIES_GIVE_UP:.0f} seconds: proxies cut silence")
         if not 0 <= self.gather <= 1:
             raise InvalidArgumentError("gather must be from 0 to 1 second")
+        if self.token_lifetime is not None:
+            positive_seconds("token_lifetime", self.token_lifetime)
+            if self.token_lifetime < 8 * self.retry:
+                raise InvalidArgumentError("token_lifetime must be 8 times retry or more: ids would expire on the way")
         for name in ("max_streams", "max_streams_each", "max_body"):
             positive_count(name, getattr(self, name))
