@@ -3,7 +3,6 @@
 Needs the extra ``server`` (of it, Starlette and cryptography).
 """
 
-
 from starlette.requests import Request
 from starlette.responses import Response
 from typing_extensions import override
@@ -21,7 +20,7 @@ class EventStreams:
     Your application decides who may read what, before it makes a response.
 
     Args:
-        settings: Bounds and times; ``token_lifetime`` must be that of your ``Tokens``.
+        settings: Bounds and times; see :class:`StreamSettings`.
     """
 
     def __init__(self, settings: StreamSettings | None = None) -> None:

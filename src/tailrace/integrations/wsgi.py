@@ -16,12 +16,11 @@ from tailrace.errors import (
     DurableStreamUnavailableError,
     InvalidArgumentError,
     InvalidTypeError,
-    StoreUnusableError,
 )
 from tailrace.records import CLOSED, Closed, DurableStreamRecord
 from tailrace.sse import StreamSettings, wire
 from tailrace.sse.frames import Frames
-from tailrace.sse.serving import HEADERS, OVERLOAD_PAUSE
+from tailrace.sse.serving import HEADERS, put_off
 from tailrace.sse.stream import WRITE_BYTES
 from tailrace.subscription import Subscription
 from tailrace.tokens import Opened, Tokens
@@ -34,7 +33,7 @@ class EventStreams:
     Your application decides who may read what, before it asks for events.
 
     Args:
-        settings: Bounds and times; ``token_lifetime`` must be that of your ``Tokens``.
+        settings: Bounds and times; see :class:`StreamSettings`.
     """
 
     def __init__(self, settings: StreamSettings | None = None) -> None:
@@ -76,7 +75,6 @@ class EventStreams:
         Raises:
             InvalidTokenError: What the client came with is not a token of this topic: answer 400.
             InvalidArgumentError: ``start`` is neither of the two.
-            StoreUnusableError: The store needs repair: answer 503.
         """
         if not isinstance(topic, Topic):
             raise InvalidTypeError(f"topic must be a tailrace.Topic, not {type(topic).__name__}")
@@ -92,11 +90,13 @@ class EventStreams:
         except CursorUnavailableError as error:
             assert opened is not None
             return Events(self, whose, "200 OK", iter((frames.gap(opened.cursor, str(error)),)))
-        except StoreUnusableError:
-            raise
         except DurableStreamUnavailableError:
-            return Events(self, whose, "200 OK", iter((_later(),)))
-        return self._admitted(frames, subscription, whose)
+            subscription = None
+        later = put_off(topic.name, tokens, opened or "tail")
+        if subscription is None:
+            return Events(self, whose, "200 OK", iter((later,)))
+        body = _body(frames, subscription, self._settings, tokens.lifetime)
+        return self._admitted(subscription, body, whose) or Events(self, whose, "200 OK", iter((later,)))
 
     def drain(self) -> None:
         """End every stream for its client to come back, and begin no more. Idempotent, from any thread."""
@@ -106,17 +106,17 @@ class EventStreams:
         for stream in streams:
             stream.stop()
 
-    def _admitted(self, frames: Frames, subscription: Subscription, whose: str) -> "Events":
+    def _admitted(self, subscription: Subscription, body: Iterator[bytes], whose: str) -> "Events | None":
         settings = self._settings
         with self._lock:
             full = len(self._open) >= settings.max_streams or self._each[whose] >= settings.max_streams_each
             if not (self._draining or full):
-                events = Events(self, whose, "200 OK", _body(frames, subscription, settings), subscription)
+                events = Events(self, whose, "200 OK", body, subscription)
                 self._open.add(events)
                 self._each[whose] += 1
                 return events
         subscription.close()
-        return Events(self, whose, "200 OK", iter((_later(),)))
+        return None
 
     def _left(self, events: "Events") -> None:
         with self._lock:
@@ -181,12 +181,14 @@ def _subscribed(topic: Topic, start: str, opened: Opened | None) -> Subscription
     return topic.subscribe_from_beginning() if start == "beginning" else topic.subscribe_from_tail()
 
 
-def _body(frames: Frames, subscription: Subscription, settings: StreamSettings) -> Iterator[bytes]:
+def _body(
+    frames: Frames, subscription: Subscription, settings: StreamSettings, lifetime: float | None
+) -> Iterator[bytes]:
     """Yield what is written, each time whole events."""
     seconds = settings.recycle * random.uniform(0.8, 1.2)
-    if settings.token_lifetime is not None:
+    if lifetime is not None:
         # An id that a silent stream was primed with must still be good when it comes back.
-        seconds = min(seconds, settings.token_lifetime / 2)
+        seconds = min(seconds, lifetime / 2)
     ends = time.monotonic() + seconds
     yield frames.prime(subscription.cursor, settings.retry)
     try:
@@ -215,8 +217,4 @@ def _body(frames: Frames, subscription: Subscription, settings: StreamSettings) 
         last = frames.gap(subscription.cursor, str(error))
     except DurableStreamError:
         last = None
-    yield wire.later(settings.retry) if last is None else last
-
-
-def _later() -> bytes:
-    return wire.later(OVERLOAD_PAUSE * random.uniform(0.5, 1.5))
+    yield frames.prime(subscription.cursor, settings.retry) if last is None else last

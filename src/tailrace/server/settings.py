@@ -6,6 +6,9 @@ from tailrace.errors import InvalidArgumentError
 from tailrace.options import positive_count, positive_seconds
 from tailrace.sse import StreamSettings
 
+LIVES_FOR_RETRIES = 8
+"""A token must be good for so many times the pause of a client that comes back with it."""
+
 MAX_TICKET_GRACE = 86400.0
 """Seconds: a ticket travels in URLs, and those are kept in many places."""
 
@@ -16,6 +19,7 @@ class ServerSettings(StreamSettings):
 
     Attributes:
         audience: Name of this deployment; all replicas have the same one. Tokens of another are refused.
+        token_lifetime: Seconds that a resume token is good for; ``None``: as long as its key.
         max_body: Bytes in a body.
         max_wait: Seconds that a read may wait for records.
         body_timeout: Seconds in which a body must have arrived.
@@ -26,6 +30,7 @@ class ServerSettings(StreamSettings):
     """
 
     audience: str = "tailrace"
+    token_lifetime: float | None = None
     max_body: int = 32 * 2**20
     max_wait: float = 60.0
     body_timeout: float = 30.0
@@ -39,6 +44,10 @@ class ServerSettings(StreamSettings):
         StreamSettings.__post_init__(self)
         for name in ("max_wait", "body_timeout"):
             positive_seconds(name, getattr(self, name))
+        if self.token_lifetime is not None:
+            positive_seconds("token_lifetime", self.token_lifetime)
+            if self.token_lifetime < LIVES_FOR_RETRIES * self.retry:
+                raise InvalidArgumentError("token_lifetime must be 8 times retry or more: ids would expire on the way")
         if not 0 <= self.ticket_grace <= MAX_TICKET_GRACE:
             raise InvalidArgumentError(f"ticket_grace must be from 0 to {MAX_TICKET_GRACE:.0f} seconds")
         for name in ("max_body", "max_url", "max_headers", "max_header_bytes"):

@@ -1,5 +1,9 @@
 """Events of one topic, sealed and encoded once for all who share tokens."""
 
+import math
+import time
+from typing import NamedTuple
+
 from tailrace.facade import SubscriptionFacade
 from tailrace.records import DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
@@ -7,6 +11,15 @@ from tailrace.tokens import TokenKind, Tokens
 
 KEPT_BYTES = 2**20
 """Bytes of events that are kept for the next reader: a token costs more than the rest of an event together."""
+
+
+FRESH = 0.25
+"""Share of a token's lifetime for which it is handed out again: who gets it then can still rest on it for a while."""
+
+
+class _Kept(NamedTuple):
+    body: bytes
+    at: float
 
 
 class Frames:
@@ -18,21 +31,23 @@ class Frames:
         text: Whether text may go as it is.
     """
 
-    __slots__ = ("_kept", "_kept_bytes", "_text", "_tokens", "_topic")
+    __slots__ = ("_fresh_for", "_kept", "_kept_bytes", "_text", "_tokens", "_topic")
 
     def __init__(self, topic: str, tokens: Tokens, *, text: bool = True) -> None:
         self._topic = topic
         self._tokens = tokens
         self._text = text
-        self._kept: dict[TopicCursor, bytes] = {}
+        self._fresh_for = math.inf if tokens.lifetime is None else tokens.lifetime * FRESH
+        self._kept: dict[TopicCursor, _Kept] = {}
         self._kept_bytes = 0
 
     def event(self, record: DurableStreamRecord) -> bytes:
         """Return a record's event; of a recent one, the same bytes again."""
-        frame = self._kept.get(record.cursor)
-        if frame is None:
-            frame = self.made(record)
-            self._keep(record.cursor, frame)
+        kept = self._kept.get(record.cursor)
+        if kept is not None and time.monotonic() - kept.at < self._fresh_for:
+            return kept.body
+        frame = self.made(record)
+        self._keep(record.cursor, frame)
         return frame
 
     def made(self, record: DurableStreamRecord) -> bytes:
@@ -40,7 +55,7 @@ class Frames:
         return wire.event(self._tokens.seal(self._topic, record.cursor), record.payload, text=self._text)
 
     def prime(self, cursor: TopicCursor, retry: float) -> bytes:
-        """Return what comes first."""
+        """Return what comes first; and last, where the client is to come back: an id of long ago may have expired."""
         return wire.prime(self._tokens.seal(self._topic, cursor), retry)
 
     def ending(self, subscription: SubscriptionFacade) -> bytes | None:
@@ -58,8 +73,13 @@ class Frames:
         return wire.gap(self._tokens.seal(self._topic, cursor, kind=TokenKind.GAP), reason)
 
     def _keep(self, cursor: TopicCursor, frame: bytes) -> None:
-        self._kept[cursor] = frame
+        self._forget(cursor)
+        self._kept[cursor] = _Kept(frame, time.monotonic())
         self._kept_bytes += len(frame)
         while self._kept_bytes > KEPT_BYTES:
-            oldest = next(iter(self._kept))
-            self._kept_bytes -= len(self._kept.pop(oldest))
+            self._forget(next(iter(self._kept)))
+
+    def _forget(self, cursor: TopicCursor) -> None:
+        kept = self._kept.pop(cursor, None)
+        if kept is not None:
+            self._kept_bytes -= len(kept.body)

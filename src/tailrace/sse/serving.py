@@ -5,6 +5,7 @@ Once a browser has been told anything but 200 it never comes back by itself. So 
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 from tailrace import aio
 from tailrace.asgi import Send
-from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.errors import DurableStreamUnavailableError
 from tailrace.records import TopicCursor
 from tailrace.sse import wire
 from tailrace.sse.stream import EventStream, Stop
@@ -29,8 +30,8 @@ HEADERS = (
     (b"x-accel-buffering", b"no"),
 )
 
-OVERLOAD_PAUSE = 5.0
-"""Seconds, about, that a client stays away that was one too many."""
+PAUSE = 5.0
+"""Seconds, about, that a client stays away that was one too many, or came while the store was away."""
 
 Start = Literal["beginning", "tail"] | Opened
 """Where a stream starts: at an end of the topic, or after a token that was opened."""
@@ -65,9 +66,6 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         view: What is streamed.
         send: Of ASGI; nothing was sent yet.
         gone: Ends when the client has gone away.
-
-    Raises:
-        StoreUnusableError: The store needs repair. Nothing was sent.
     """
     if isinstance(view.start, Opened) and view.start.terminal:
         gone.close()
@@ -77,25 +75,24 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         return
     if not streams.admits(view.whose):
         gone.close()
-        await _put_off(send)
+        await _put_off(view, send)
         return
     settings = streams.settings
     channel = Channel(view.topic.name, view.tokens, view.text)
     stream = EventStream(streams.trunks, channel, view.topic, send, heartbeat=settings.heartbeat, retry=settings.retry)
-    with streams.entered(stream, view.whose, view.expires_at):
+    with streams.entered(stream, view.whose, expires_at=view.expires_at, tokens=view.tokens):
         # Before the start is asked for: a client that vanishes meanwhile must not be waited for.
         watching = asyncio.ensure_future(gone)
         watching.add_done_callback(lambda _: stream.stop(Stop.GONE))
         try:
             cursor, subscription = await _started(view)
-        except StoreUnusableError:
-            # Waiting does not help: it is told by its status.
-            raise
         except DurableStreamUnavailableError:
-            await _put_off(send)
+            await _put_off(view, send)
         else:
-            await _begin(send)
-            await stream.run(cursor, subscription)
+            # An OSError is how some servers say that the client has gone.
+            with contextlib.suppress(OSError):
+                await _begin(send)
+                await stream.run(cursor, subscription)
         finally:
             watching.cancel()
 
@@ -115,7 +112,13 @@ async def _begin(send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
 
 
-async def _put_off(send: Send) -> None:
+async def _put_off(view: View, send: Send) -> None:
     await _begin(send)
-    pause = OVERLOAD_PAUSE * random.uniform(0.5, 1.5)
-    await send({"type": "http.response.body", "body": wire.later(pause)})
+    await send({"type": "http.response.body", "body": put_off(view.topic.name, view.tokens, view.start)})
+
+
+def put_off(topic: str, tokens: Tokens, start: Start) -> bytes:
+    """Return what has a client come back: with a new id, for nobody knows how often it is sent away, and ids expire."""
+    pause = PAUSE if tokens.lifetime is None else min(PAUSE, tokens.lifetime / 4)
+    pause *= random.uniform(0.5, 1.5)
+    return wire.prime(tokens.seal(topic, start.cursor), pause) if isinstance(start, Opened) else wire.later(pause)

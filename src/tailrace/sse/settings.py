@@ -14,7 +14,6 @@ class StreamSettings:
     """Bounds and times of streams.
 
     Attributes:
-        token_lifetime: Seconds that a resume token is good for; ``None``: as long as its key.
         heartbeat: Seconds of silence after which a stream sends a comment.
         retry: Seconds that a browser waits before it reconnects.
         gather: Seconds in which events share one write; one that comes after silence is sent at once.
@@ -23,7 +22,6 @@ class StreamSettings:
         max_streams_each: Streams of one principal at once.
     """
 
-    token_lifetime: float | None = None
     heartbeat: float = 14.0
     retry: float = 2.0
     gather: float = 0.010
@@ -34,8 +32,6 @@ class StreamSettings:
     def __post_init__(self) -> None:
         for name in ("heartbeat", "retry", "recycle"):
             positive_seconds(name, getattr(self, name))
-        if self.token_lifetime is not None:
-            positive_seconds("token_lifetime", self.token_lifetime)
         if self.heartbeat >= PROXIES_GIVE_UP:
             raise InvalidArgumentError(f"heartbeat must be below {PROXIES_GIVE_UP:.0f} seconds: proxies cut silence")
         if not 0 <= self.gather <= 1:

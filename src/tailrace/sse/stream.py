@@ -72,7 +72,7 @@ class EventStream(Sleeper):
             await self._write(self._frames.prime(self._cursor, self._retry))
             last = await self._deliver()
             if self._stop is not Stop.GONE:
-                await self._finish(wire.later(self._retry) if last is None else last)
+                await self._finish(self._frames.prime(self._cursor, self._retry) if last is None else last)
         finally:
             self._beating.cancel()
             self._give_up()
@@ -95,8 +95,7 @@ class EventStream(Sleeper):
         """Write events to the end of the topic; return the last one, or ``None`` to have the client come back."""
         try:
             while self._stop is None:
-                # Most are where the trunk is, and need nothing from the store.
-                joined = self._trunks.join(self._channel, self._cursor) or await self._catch_up()
+                joined = self._joined() or await self._catch_up()
                 ending = joined if isinstance(joined, Ending) else await self._follow(*joined)
                 if ending is not None:
                     return ending.body
@@ -117,10 +116,9 @@ class EventStream(Sleeper):
         subscription = self._subscription
         await subscription.__aenter__()
         got = await subscription.receive(0)
-        while True:
-            joined = self._trunks.join(self._channel, self._cursor)
+        while self._stop is None:
+            joined = self._joined()
             if joined is not None:
-                self._give_up()
                 return joined
             if isinstance(got, DurableStreamRecord):
                 got = await self._write_backlog(subscription, got)
@@ -135,6 +133,15 @@ class EventStream(Sleeper):
                 got = await subscription.receive(self._heartbeat)
                 if got is None:
                     await self._write(wire.HEARTBEAT)
+        # Not led with: its subscription has been closed, and would end the stream of whoever joined.
+        return Ending(None)
+
+    def _joined(self) -> "tuple[Trunk, Place] | None":
+        """Return the trunk and this reader's place in it, if it is there: then it needs nothing from the store."""
+        joined = self._trunks.join(self._channel, self._cursor)
+        if joined is not None:
+            self._give_up()
+        return joined
 
     def _give_up(self) -> None:
         """Close the subscription that is this stream's own, if there is one."""
@@ -149,12 +156,19 @@ class EventStream(Sleeper):
         got: DurableStreamRecord | Closed | None = record
         events: list[bytes] = []
         size = 0
-        while isinstance(got, DurableStreamRecord) and size < WRITE_BYTES:
-            events.append(self._frames.event(got))
-            size += len(events[-1])
-            last, got = got, await subscription.receive(0)
+        failed: DurableStreamError | None = None
+        try:
+            while isinstance(got, DurableStreamRecord) and size < WRITE_BYTES:
+                events.append(self._frames.event(got))
+                size += len(events[-1])
+                last, got = got, await subscription.receive(0)
+        except DurableStreamError as error:
+            # What was received before is not lost: only what comes after it is.
+            failed = error
         await self._write(b"".join(events))
         self._cursor = last.cursor
+        if failed is not None:
+            raise failed
         return got
 
     async def _follow(self, trunk: Trunk, place: Place) -> Ending | None:
@@ -190,10 +204,12 @@ class EventStream(Sleeper):
     def _beat(self) -> None:
         """Have a heartbeat sent if the stream has been silent. One timer a stream, not one an event."""
         silent = self._loop.time() - self._written
-        if silent >= self._heartbeat - _SOON and self._sleep is not None:
-            self._due, silent = True, 0.0
+        if silent >= self._heartbeat - _SOON:
+            # Without a sleep it is in a write, or asks the store: looked at again, and not all the time.
+            silent = 0.0 if self._sleep is not None else self._heartbeat * 0.875
+            self._due = self._sleep is not None
             self.wake()
-        self._beating = self._loop.call_later(max(self._heartbeat - silent, _SOON), self._beat)
+        self._beating = self._loop.call_later(self._heartbeat - silent, self._beat)
 
     async def _write(self, body: bytes) -> None:
         """Send whole events. Waits for a client that does not take them."""
@@ -205,3 +221,4 @@ class EventStream(Sleeper):
 
 
 _SOON = 0.05
+"""Seconds that a timer may be early."""

@@ -11,6 +11,7 @@ from typing import Protocol
 from tailrace.sse.settings import StreamSettings
 from tailrace.sse.stream import Stop
 from tailrace.sse.trunks import Trunks
+from tailrace.tokens import Tokens
 
 
 class Stoppable(Protocol):
@@ -56,17 +57,20 @@ class Streams:
         )
 
     @contextmanager
-    def entered(self, stream: Stoppable, whose: str, expires_at: float | None = None) -> Iterator[None]:
+    def entered(
+        self, stream: Stoppable, whose: str, *, expires_at: float | None = None, tokens: Tokens | None = None
+    ) -> Iterator[None]:
         """Count a stream, and have it stopped when its time is over.
 
         Args:
             stream: Of the block.
             whose: Name that bounds are counted by.
             expires_at: Seconds since the epoch at which their right to it ends.
+            tokens: Of the ids that it hands out.
         """
         self._streams.add(stream)
         self._each[whose] += 1
-        timer = asyncio.get_running_loop().call_later(self._lifetime(expires_at), stream.stop, Stop.LATER)
+        timer = asyncio.get_running_loop().call_later(self._lifetime(expires_at, tokens), stream.stop, Stop.LATER)
         try:
             yield
         finally:
@@ -82,12 +86,12 @@ class Streams:
         for stream in list(self._streams):
             stream.stop(Stop.LATER)
 
-    def _lifetime(self, expires_at: float | None) -> float:
+    def _lifetime(self, expires_at: float | None, tokens: Tokens | None) -> float:
         # Spread, or all that began together (after a restart) would come back together, for ever.
         seconds = self.settings.recycle * random.uniform(0.8, 1.2)
-        if self.settings.token_lifetime is not None:
+        if tokens is not None and tokens.lifetime is not None:
             # An id that a silent stream was primed with must still be good when it comes back.
-            seconds = min(seconds, self.settings.token_lifetime / 2)
+            seconds = min(seconds, tokens.lifetime / 2)
         if expires_at is not None:
             seconds = min(seconds, max(expires_at - time.time(), 0.0))
         return seconds

@@ -5,6 +5,7 @@ keeps a second's worth of batches, never what the slowest reader needs.
 """
 
 import asyncio
+import logging
 from collections import deque
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,8 @@ from tailrace.arguments import FOREVER
 from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse.frames import Frames
+
+logger = logging.getLogger("tailrace.sse")
 
 KEPT_BYTES = 2**20
 """Bytes of batches that one trunk keeps for readers who are about to take them."""
@@ -163,20 +166,24 @@ class Trunk:
         self._subscription.close()
 
     async def _follow(self) -> None:
+        # Whatever ends this task, nobody may wait for it for ever.
+        ending = Ending(None)
         try:
             ending = await self._gathered()
         except CursorUnavailableError as error:
-            ending = Ending(self._frames.gap(self._subscription.cursor, str(error)))
+            ending = Ending(self._frames.gap(self._head, str(error)))
         except DurableStreamError:
-            ending = Ending(None)
+            pass
+        except Exception:
+            logger.exception("live readers were sent away by an error that should not have been")
         finally:
             self._subscription.close()
-        self._ending = ending
-        if self._pruning is not None:
-            self._pruning.cancel()
-        self._shelf.size -= self._kept_bytes
-        self._kept_bytes = 0
-        self._wake_all()
+            self._ending = ending
+            if self._pruning is not None:
+                self._pruning.cancel()
+            self._shelf.size -= self._kept_bytes
+            self._kept_bytes = 0
+            self._wake_all()
 
     async def _gathered(self) -> Ending:
         """Turn records into batches until there are no more."""
@@ -191,13 +198,16 @@ class Trunk:
                 await asyncio.sleep(wait)
             records: list[DurableStreamRecord] = []
             size = 0
-            while isinstance(got, DurableStreamRecord):
-                records.append(got)
-                size += len(got.payload)
-                got = await subscription.receive(0) if size < BATCH_BYTES else None
-            if records:
-                self._put(records)
-                flushed = loop.time()
+            try:
+                while isinstance(got, DurableStreamRecord):
+                    records.append(got)
+                    size += len(got.payload)
+                    got = await subscription.receive(0) if size < BATCH_BYTES else None
+            finally:
+                # What was received before the subscription failed is not lost: only what comes after it is.
+                if records:
+                    self._put(records)
+                    flushed = loop.time()
             if isinstance(got, Closed):
                 return Ending(self._frames.ending(subscription))
 

@@ -28,7 +28,7 @@ def event(token: str, payload: bytes, *, text: bool = True) -> bytes:
 
 
 def prime(token: str, retry: float) -> bytes:
-    """Return what comes first: where the stream starts, so that a reader that saw nothing else can come back.
+    """Return where a reader is, and when to come back: first of all, and last where the stream is to be resumed.
 
     It has no data, so browsers dispatch nothing, and they do keep the id.
     """

@@ -40,7 +40,7 @@ async def watch(call: Call) -> Response | None:
     if not call.service.live.admits(principal.name):
         raise Problem("overloaded", "there are as many streams as this server holds")
     listener = Listener(numbers, waker_of(asyncio.get_running_loop()))
-    with call.service.live.entered(listener, principal.name, principal.expires_at):
+    with call.service.live.entered(listener, principal.name, expires_at=principal.expires_at):
         gone = asyncio.ensure_future(call.request.disconnected())
         gone.add_done_callback(lambda _: listener.wake())
         try:

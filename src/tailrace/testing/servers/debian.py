@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "chromium": ("chromium", "chromium-common"),
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
+    "nginx": ("nginx",),
     "pgbouncer": ("pgbouncer",),
     "postgresql": ("postgresql-15", "postgresql-client-15", "postgresql-15-partman"),
     "redis": ("redis-server", "redis-tools", "lua-bitop", "lua-cjson"),
