@@ -70,8 +70,8 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
     if isinstance(view.start, Opened) and view.start.terminal:
         gone.close()
         # The one answer at which an EventSource gives up.
-        await send({"type": "http.response.start", "status": 204, "headers": [HEADERS[1]]})
-        await send({"type": "http.response.body"})
+        await send({"type": "http.response.start", "status": 204, "headers": list(HEADERS[1:])})
+        await send({"type": "http.response.body", "body": b""})
         return
     if not streams.admits(view.whose):
         gone.close()
