@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tailrace import limits
 from tailrace.server.schemas import TEXT, Schema, ref
+from tailrace.wire import CONTENT_TYPE, PATHS
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -56,7 +57,7 @@ _START = Parameter(
 )
 _CURSOR = Parameter(name="cursor", about="A token: begin strictly after it. Wins over start.", schema=TEXT)
 
-OPERATIONS: Mapping[tuple[str, str], Operation] = {
+_TOPICS_AND_SERVER: Mapping[tuple[str, str], Operation] = {
     ("GET", "/v1/topics/{topic}"): Operation(
         summary="Say where a topic stands.", answers={200: (JSON, ref("Description"))}, problems=("no-topic",)
     ),
@@ -166,3 +167,34 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         summary="This document. Needs no credential.", answers={200: (JSON, {"type": "object"})}
     ),
 }
+
+
+def _of_store(summary: str, *problems: str, has_body: bool = True) -> Operation:
+    about: Schema = {"description": "Of this release: what it holds is between the server and the library's client."}
+    return Operation(
+        summary=summary,
+        answers={200: (CONTENT_TYPE, about)},
+        body={CONTENT_TYPE: about} if has_body else {},
+        body_required=has_body,
+        problems=("bad-topic", "unavailable", "unusable-store", *problems),
+    )
+
+
+_STORE: Mapping[tuple[str, bytes], Operation] = {
+    ("GET", PATHS.describe): _of_store("For the library's client: what the store can do.", has_body=False),
+    ("POST", PATHS.append): _of_store("For the library's client: append to many topics.", "unknown-outcome"),
+    ("POST", PATHS.read): _of_store("For the library's client: read many topics.", "overloaded"),
+    ("POST", PATHS.bounds): _of_store("For the library's client: say where a topic stands.", "overloaded"),
+    ("POST", PATHS.seal): _of_store("For the library's client: end a topic.", "sealed", "unknown-outcome"),
+    ("POST", PATHS.watch): _of_store("For the library's client: tell which topics may have moved.", "overloaded"),
+    ("POST", PATHS.topics): _of_store("For the library's client: list topics.", "unsupported"),
+    ("POST", PATHS.trim): _of_store("For the library's client: remove old records of a topic.", "unsupported"),
+    ("POST", PATHS.delete): _of_store("For the library's client: remove a topic.", "unsupported"),
+    ("POST", PATHS.sweep): _of_store("For the library's client: remove old records of all topics.", "unsupported"),
+}
+
+OPERATIONS: Mapping[tuple[str, str], Operation] = {
+    **_TOPICS_AND_SERVER,
+    **{(method, path.decode()): operation for (method, path), operation in _STORE.items()},
+}
+"""Every route, by method and path."""
