@@ -47,12 +47,8 @@ def calls_in(handler: Any) -> tuple[ast.Call, ...]:
             if isinstance(node, ast.Call):
                 found.append(node)
             if isinstance(node, ast.Name):
-                target = getattr(module, node.id, None)
-                if (
-                    inspect.isfunction(target)
-                    and target.__module__.startswith("tailrace.server")
-                    and target not in seen
-                ):
+                target = inspect.unwrap(getattr(module, node.id, _called))
+                if _is_ours(target) and target not in seen:
                     seen.add(target)
                     waiting.append(target)
     return tuple(found)
