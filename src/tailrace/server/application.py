@@ -1,5 +1,7 @@
 """The ASGI application: from a path to what answers it, and from whatever it raises to the error table."""
 
+import functools
+import importlib.metadata
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
@@ -8,12 +10,12 @@ from tailrace.asgi import Message, Receive, Scope, Send
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
-from tailrace.server import events, health, records, store, tickets, topics
+from tailrace.server import events, health, openapi, records, store, tickets, topics
 from tailrace.server.call import Call
 from tailrace.server.principals import NOBODY, Action, Anybody, Gate
 from tailrace.server.problems import Problem, problem_of
 from tailrace.server.request import DisconnectedError, Request, topic_of
-from tailrace.server.response import Response, problem_response
+from tailrace.server.response import Response, json_response, problem_response
 from tailrace.server.service import Service
 from tailrace.server.settings import ServerSettings
 from tailrace.spi import Backend
@@ -21,6 +23,8 @@ from tailrace.tokens import KeyRing
 from tailrace.wire import PATHS
 
 logger = logging.getLogger("tailrace.server")
+
+TOPICS = "/v1/topics/"
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response | None]]
 
@@ -48,7 +52,20 @@ _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
     b"/seal": {"POST": Route(Action.SEAL, topics.seal)},
 }
 
+
+async def _describe(call: Call) -> Response:
+    """Answer with every route, as OpenAPI."""
+    call.request.only()
+    return _description()
+
+
+@functools.cache
+def _description() -> Response:
+    return json_response(openapi.document(served(), importlib.metadata.version("tailrace")))
+
+
 _FIXED: Mapping[bytes, Mapping[str, Route]] = {
+    b"/openapi.json": {"GET": Route(None, _describe, is_public=True)},
     b"/v1/tickets": {"POST": Route(None, tickets.issue)},
     b"/healthz": {"GET": Route(None, health.alive, is_public=True)},
     b"/readyz": {"GET": Route(None, health.ready, is_public=True)},
@@ -66,7 +83,14 @@ _FIXED: Mapping[bytes, Mapping[str, Route]] = {
     PATHS.sweep: {"POST": Route(None, store.sweep)},
 }
 
-_TOPICS = b"/v1/topics/"
+_PREFIX = TOPICS.encode()
+
+
+def served() -> list[openapi.Served]:
+    """Return every route, as a client sees it."""
+    found = [(f"{TOPICS}{{topic}}{tail.decode()}", routes) for tail, routes in _TOPIC.items()]
+    found += [(path.decode(), routes) for path, routes in _FIXED.items()]
+    return [openapi.Served(method, path, route.is_public) for path, routes in found for method, route in routes.items()]
 
 
 class Application:
@@ -181,8 +205,8 @@ def _routes(path: bytes) -> tuple[Mapping[str, Route], str]:
     fixed = _FIXED.get(path)
     if fixed is not None:
         return fixed, ""
-    if path.startswith(_TOPICS):
-        segment, slash, rest = path[len(_TOPICS) :].partition(b"/")
+    if path.startswith(_PREFIX):
+        segment, slash, rest = path[len(_PREFIX) :].partition(b"/")
         routes = _TOPIC.get(slash + rest)
         if routes is not None:
             return routes, topic_of(segment)

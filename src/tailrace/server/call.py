@@ -1,5 +1,6 @@
 """One request on its way through a handler."""
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +46,22 @@ class Call:
         """Return the body, within the server's bounds."""
         settings = self.service.settings
         return await self.request.body(limit=settings.max_body, within=settings.body_timeout)
+
+    async def json(self) -> object:
+        """Return what the body holds in JSON; an empty object if there is no body.
+
+        Raises:
+            Problem: It is none, or says that it is something else. What a form of another page can send is something
+                else.
+        """
+        body = await self.body()
+        kind = self.request.header(b"content-type")
+        if body and kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
+            raise Problem("unsupported-type", "the body must be application/json")
+        try:
+            return json.loads(body) if body else {}
+        except (ValueError, RecursionError):
+            raise Problem("bad-request", "the body must be JSON") from None
 
     def token(self, cursor: TopicCursor) -> str:
         """Return a resume token for a cursor of the topic."""

@@ -128,5 +128,6 @@ def _check_origin(origins: list[bytes], hosts: list[bytes], rules: Rules) -> Non
 def _name_of(host: bytes) -> str:
     """Return a host without its port, and without the dot that a full name may end with."""
     text = host.decode("latin-1").lower()
-    name = text.partition("]")[0] + "]" if text.startswith("[") else text.partition(":")[0]
+    bracketed, bracket, _ = text.partition("]")
+    name = bracketed + bracket if text.startswith("[") else text.partition(":")[0]
     return name.removesuffix(".")

@@ -74,6 +74,15 @@ class Principal:
         if not self.may(action, topic):
             raise Problem("forbidden", f"this credential does not allow {action.value} on that topic")
 
+    def require_everywhere(self, action: Action, prefix: str) -> None:
+        """Refuse what is not granted on every topic whose name begins like this.
+
+        Raises:
+            Problem: ``forbidden``.
+        """
+        if not self.may_everywhere(action, prefix):
+            raise Problem("forbidden", f"this credential does not allow {action.value} on all of those topics")
+
 
 NOBODY = Principal("nobody", ())
 """Who asks where everybody may."""

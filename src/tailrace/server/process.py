@@ -48,7 +48,12 @@ def serve(
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_INTERVAL)
     redact_access_log()
-    config = uvicorn.Config(
+    _Server(configured(outermost, grace=grace, access_log=access_log), application, grace).run([listener])
+
+
+def configured(outermost: ASGIApplication, *, grace: float = 20.0, access_log: bool = False) -> uvicorn.Config:
+    """Return how uvicorn is told to serve an application."""
+    return uvicorn.Config(
         outermost,
         loop="uvloop",
         http=Connection,
@@ -63,7 +68,6 @@ def serve(
         # Then what has not ended is cancelled, and the rest of the time is left for the store to be closed.
         timeout_graceful_shutdown=max(1, int(grace * 0.7)),
     )
-    _Server(config, application, grace).run([listener])
 
 
 class _Server(uvicorn.Server):

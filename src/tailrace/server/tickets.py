@@ -8,7 +8,6 @@ from tailrace.server.call import Call
 from tailrace.server.principals import Action, Principal
 from tailrace.server.problems import Problem
 from tailrace.server.response import Response, json_response
-from tailrace.server.topics import json_object
 from tailrace.tokens import Ticket
 
 DEFAULT_LIFETIME = 60.0
@@ -19,7 +18,7 @@ MAX_LIFETIME = 3600.0
 async def issue(call: Call) -> Response:
     """Answer with a ticket for ``{"topic": ...}`` or ``{"prefix": ...}``, good for ``expires_in`` seconds."""
     call.request.only()
-    match json_object(await call.body()):
+    match await call.json():
         case {"topic": str(name), **rest} if not rest.keys() - {"expires_in"}:
             exact = True
         case {"prefix": str(name), **rest} if not rest.keys() - {"expires_in"}:

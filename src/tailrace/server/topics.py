@@ -1,6 +1,5 @@
 """What is done to a topic as a whole: describe, checkpoint, seal, delete."""
 
-import json
 from functools import partial
 
 from tailrace import arguments, spi
@@ -36,10 +35,9 @@ async def checkpoint(call: Call) -> Response:
     With ``{"cursor": ...}`` in the body, a token for that cursor: for services that hold cursors of the library.
     """
     call.request.only()
-    body = await call.body()
-    if not body:
-        return json_response({"token": call.token(await call.topic.checkpoint())})
-    match json_object(body):
+    match await call.json():
+        case {**nothing} if not nothing:
+            return json_response({"token": call.token(await call.topic.checkpoint())})
         case {"cursor": str(cursor), **others} if not others:
             if not call.principal.trusted:
                 raise Problem("forbidden", "this credential does not exchange cursors, only tokens")
@@ -51,8 +49,7 @@ async def checkpoint(call: Call) -> Response:
 async def seal(call: Call) -> Response:
     """End the topic for good: with ``{"error": "..."}`` in the body as failed, with none as finished."""
     call.request.only()
-    body = await call.body()
-    match json_object(body) if body else {}:
+    match await call.json():
         case {"error": (str() | None) as error, **others} if not others:
             await call.topic.seal(error=arguments.seal_error(error))
         case {**others} if not others:
@@ -68,15 +65,3 @@ async def delete(call: Call) -> Response:
     if not await call.service.run(partial(call.service.operations.delete, call.name)):
         raise Problem("no-topic", "no such topic exists")
     return Response(204)
-
-
-def json_object(body: bytes) -> object:
-    """Return what a body holds in JSON.
-
-    Raises:
-        Problem: It is none.
-    """
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise Problem("bad-request", "the body must be JSON") from None

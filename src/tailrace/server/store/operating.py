@@ -12,7 +12,7 @@ from tailrace.server.store.bodies import answer, asked
 async def topics(call: Call) -> Response:
     """Answer with existing topics, in order."""
     prefix, after, limit = await asked(call, wire.topics_asked_from)
-    call.principal.require(Action.ADMIN, prefix)
+    call.principal.require_everywhere(Action.ADMIN, prefix)
     service = call.service
     return answer(wire.infos_to(await service.run(partial(service.operations.topics, prefix, after, limit))))
 
@@ -36,6 +36,6 @@ async def delete(call: Call) -> Response:
 async def sweep(call: Call) -> Response:
     """Apply the server's retention to all topics; answer what that did."""
     budget = await asked(call, wire.budget_from)
-    call.principal.require(Action.ADMIN, "")
+    call.principal.require_everywhere(Action.ADMIN, "")
     service = call.service
     return answer(wire.report_to(await service.run(partial(service.operations.sweep, budget))))
