@@ -6,14 +6,18 @@ import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+from tests.postgres_server import PostgresUnderTest, postgres_server
+from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.retention import Retention
+from tailrace.testing.builtin import SqliteUnderTest
 from tailrace.testing.peers import Argument, OtherProcess, Peer
 from tailrace.testing.servers.ports import PortClaim
 from tailrace.testing.stores import StoreUnderTest
@@ -103,6 +107,26 @@ def http_server() -> Iterator[HttpServer]:
         yield server
     finally:
         server.close()
+
+
+Served: TypeAlias = Callable[[Path], StoreUnderTest | None]
+"""Makes what is served in one case, in a folder of that case; ``None`` for a memory store."""
+
+
+@contextmanager
+def served_by(kind: str) -> Iterator[Served]:
+    """Run the server that stores of a kind need, if there is one."""
+    if kind == "memory":
+        yield lambda _: None
+    elif kind == "sqlite":
+        yield SqliteUnderTest
+    elif kind == "redis":
+        with redis_server() as url:
+            yield lambda _: RedisUnderTest(url)
+    else:
+        assert kind == "postgres"
+        with postgres_server() as server:
+            yield lambda _: PostgresUnderTest(server)
 
 
 class HttpUnderTest(StoreUnderTest):

@@ -38,6 +38,13 @@ def seconds(value: object, what: str) -> float:
     return float(value)
 
 
+def moment(value: object, what: str) -> float:
+    """Return seconds since the epoch."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        raise MalformedError(f"{what} is not a time")
+    return float(value)
+
+
 def items(value: object, what: str, length: int | None = None) -> list[object]:
     """Return a list, of a given length if there is one."""
     if not isinstance(value, list) or length not in (None, len(value)):

@@ -51,7 +51,7 @@ def infos_from(data: bytes) -> Sequence[spi.TopicInfo]:
                 checks.text(name, "a name"),
                 checks.whole(records, "records"),
                 checks.whole(size, "bytes"),
-                None if last is None else checks.seconds(last, "last_append_at"),
+                None if last is None else checks.moment(last, "last_append_at"),
                 seal_from_list(seal),
             )
         )

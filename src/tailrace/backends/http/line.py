@@ -157,6 +157,10 @@ class Line(Wire):
         if fd >= 0:
             os.close(fd)
 
+    def __del__(self) -> None:
+        # One that was idle when its store was closed is only hung up there: nobody has it any more.
+        self.close()
+
     def _send(self, method: str, target: str, headers: list[tuple[bytes, bytes]], body: bytes, deadline: float) -> None:
         head = self._h11.send(h11.Request(method=method, target=target, headers=headers))
         content = self._h11.send(h11.Data(data=body)) if body else b""
