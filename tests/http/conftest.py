@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.http.browser import Browser
 from tests.http.server import LocalServer, Replica
 from tests.redis_server import redis_server
 
@@ -57,3 +58,9 @@ def replica(store: str, keys: Path) -> Iterator[Callable[..., Replica]]:
             return stack.enter_context(Replica(url, keys, **settings))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with Browser() as started:
+        yield started

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import hypercorn.asyncio
 import hypercorn.config
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
 from typing_extensions import override
 
 from tailrace import StreamClient
@@ -52,6 +53,11 @@ async def with_hypercorn(application: ASGI, port: int, ended: asyncio.Event) -> 
     config.graceful_timeout = 5
     config.accesslog, config.errorlog = None, None
     await hypercorn.asyncio.serve(application, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]
+
+
+def with_cors(application: ASGI) -> ASGI:
+    """Let pages of other origins read."""
+    return CORSMiddleware(application, allow_origins=["*"])  # type: ignore[arg-type,return-value]
 
 
 class LocalServer(Started):
