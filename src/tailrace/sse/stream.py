@@ -8,7 +8,8 @@ from tailrace.asgi import Send
 from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
-from tailrace.sse.trunk import Ending, FellBehind, Place, Sleeper, Taken, Trunk
+from tailrace.sse.batches import FellBehind, Place, Taken
+from tailrace.sse.trunk import Ending, Sleeper, Trunk
 from tailrace.sse.trunks import Channel, Trunks
 
 WRITE_BYTES = 64 * 1024
@@ -161,7 +162,8 @@ class EventStream(Sleeper):
             while isinstance(got, DurableStreamRecord) and size < WRITE_BYTES:
                 events.append(self._frames.event(got))
                 size += len(events[-1])
-                last, got = got, await subscription.receive(0)
+                last = got
+                got = await subscription.receive(0)
         except DurableStreamError as error:
             # What was received before is not lost: only what comes after it is.
             failed = error

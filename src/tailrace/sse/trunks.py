@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from tailrace import aio
 from tailrace.records import TopicCursor
+from tailrace.sse.batches import Place, Shelf
 from tailrace.sse.frames import Frames
-from tailrace.sse.trunk import Place, Shelf, Trunk
+from tailrace.sse.trunk import Trunk
 from tailrace.tokens import Tokens
 
 
