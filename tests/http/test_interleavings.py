@@ -49,6 +49,6 @@ async def _weave(seed: int, url: str, *, steps: int) -> Counter[str]:
         await writer.write(steps)
         over.set()
     assert service.live.count == 0
-    assert service.trunks._shared == {}
+    assert service.live.trunks._shared == {}
     await application.close()
     return Counter(end for reader in readers for end in reader.ends)

@@ -144,7 +144,7 @@ def test_a_reader_that_takes_nothing_delays_nobody_and_gets_everything() -> None
         for payload in payloads:
             await topic.append(payload)
         await fast.until(lambda seen: sum(map(len, _events(seen))) == 60)
-        shared = next(iter(application.service.trunks._shared.values()))
+        shared = next(iter(application.service.live.trunks._shared.values()))
         assert shared.trunk is not None
         assert shared.trunk._kept_bytes <= 2**20
         opened.set()
