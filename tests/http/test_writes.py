@@ -146,7 +146,7 @@ def test_a_reader_that_takes_nothing_delays_nobody_and_gets_everything() -> None
         await fast.until(lambda seen: sum(map(len, _events(seen))) == 60)
         shared = next(iter(application.service.live.trunks._shared.values()))
         assert shared.trunk is not None
-        assert shared.trunk._kept_bytes <= 2**20
+        assert shared.trunk._batches._size <= 2**20
         opened.set()
         await topic.seal()
         await running
