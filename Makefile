@@ -14,8 +14,8 @@ ARGS ?=
 # Where `make simulate` starts, and how many seeds it simulates.
 SEED ?=
 RUNS ?=
-# What is run beside the contract kit, so that both halves take about as long.
-BESIDE := tests/aio tests/cli tests/docs tests/simulation
+# Processes that share the tests: one more than the cores of a small machine, because some tests wait.
+JOBS ?= 3
 # Stores that must be tested: a missing one fails the run instead of being left out of it.
 REQUIRE_STORES ?=
 
@@ -23,10 +23,12 @@ PYTEST := $(BIN)/python -m pytest $(if $(REQUIRE_STORES),--require-stores=$(REQU
 
 # The theme's advertisement for its successor is not a warning about these pages.
 export NO_MKDOCS_2_WARNING := 1
+# Tests start many hundreds of interpreters, and each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-contract test-others test-long servers simulate check format types layers bench docs docs-serve constraints clean
+.PHONY: help demo test test-long servers simulate check format types layers bench docs docs-serve constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,19 +36,9 @@ help: ## Print this list
 demo: $(VENV)/.for-use ## Stream a real text through a consumer that is killed again and again (FILE=...)
 	$(BIN)/tailrace demo $(FILE)
 
-# Two halves side by side: half the time on two cores. With ARGS it is one run, or -k would find nothing in one of them.
+# A file stays in one process, with the servers that it starts. With ARGS there is only one: -s and --pdb need that.
 test: $(VENV)/.for-work servers ## Run every test that takes seconds: some minutes in all (ARGS=... for pytest)
-ifdef ARGS
-	$(PYTEST) $(ARGS)
-else
-	@$(MAKE) --no-print-directory -j2 --output-sync=target test-contract test-others
-endif
-
-test-contract: $(VENV)/.for-work servers ## The contract kit on every store
-	$(PYTEST) tests/contract $(BESIDE)
-
-test-others: $(VENV)/.for-work servers ## Everything else
-	$(BIN)/python -m pytest --ignore tests/contract $(BESIDE:%=--ignore %)
+	$(PYTEST) $(or $(ARGS),--numprocesses=$(JOBS) --dist=loadfile)
 
 test-long: $(VENV)/.for-work servers ## Run the tests that take minutes: crashes, scale, many processes
 	$(PYTEST) -m long $(ARGS)

@@ -15,6 +15,7 @@ from bench import (
     redis_append,
     redis_read,
     redis_wake,
+    retention,
     scale_asyncio,
     scale_gevent,
     sqlite_append,
@@ -35,6 +36,9 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "redis-catch-up": redis_read.run,
     "redis-wake": redis_wake.run,
     "mysql-append": mysql_append.run,
+    "sqlite-retention": retention.on_sqlite,
+    "postgres-retention": retention.on_postgres,
+    "mysql-retention": retention.on_mysql,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }

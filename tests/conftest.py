@@ -1,5 +1,6 @@
 """What every test may use: the fixtures of the contract kit. Tests of a server that is not here are named, not run."""
 
+import gc
 from collections.abc import Generator
 
 import pytest
@@ -7,6 +8,12 @@ import pytest
 from tailrace.testing.fixtures import *  # noqa: F403
 from tailrace.testing.outcome import not_run
 from tailrace.testing.servers import ServerMissingError
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves out of every later collection of garbage: many cases collect, and tests are many."""
+    gc.collect()
+    gc.freeze()
 
 
 # Around the tests and not around fixtures: what a shared one raised is raised again for whoever asks for it next.

@@ -58,6 +58,16 @@ class MysqlUnderTest(StoreUnderTest):
         ]
         self._execute("BEGIN", *statements, "COMMIT")
 
+    @contextmanager
+    def hold(self, topic: str) -> Iterator[None]:
+        with closing(self._server.connect(self.database)) as connection, connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT 1 FROM tailrace_topics WHERE name = %s FOR UPDATE", [topic.encode()])
+            assert cursor.fetchall() == ((1,),)
+            yield
+            cursor.execute("ROLLBACK")
+
     def close(self) -> None:
         super().close()
         copies = [f"DROP TABLE copy{copy + 1}_{table}" for copy in range(self._copies) for table in TABLES]

@@ -60,6 +60,13 @@ class PostgresUnderTest(StoreUnderTest):
                 with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(self._table(table))) as copy:
                     copy.write(saved)
 
+    @contextmanager
+    def hold(self, topic: str) -> Iterator[None]:
+        with self.server.connect() as connection, connection.transaction():
+            look = sql.SQL("SELECT 1 FROM {} WHERE name = %s FOR UPDATE").format(self._table("topics"))
+            assert connection.execute(look, [topic.encode()]).fetchall() == [(1,)]
+            yield
+
     def close(self) -> None:
         super().close()
         self.server.execute(f'DROP SCHEMA IF EXISTS "{self.schema}" CASCADE')

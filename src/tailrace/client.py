@@ -7,17 +7,17 @@ from typing_extensions import Unpack
 
 from tailrace import arguments
 from tailrace.facade import ClientFacade
-from tailrace.opening import ConnectOptions, open_backend
+from tailrace.opening import ConnectOptions, Engine, open_backend
 from tailrace.operations import Operations
 from tailrace.topic import Topic
 
 
-def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
+def connect(url: str | Engine, **options: Unpack[ConnectOptions]) -> "StreamClient":
     """Open a store. Blocks on it; starts no thread.
 
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
-            another store's.
+            another store's; or an ``Engine`` or ``AsyncEngine`` of SQLAlchemy, for the database that it is for.
         options: See :class:`ConnectOptions`: ``retention``, ``topic_retention``, ``append_timeout``,
             ``outage_budget``, ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``,
             ``forget_after``, ``create``, ``hooks``.

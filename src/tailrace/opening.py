@@ -1,13 +1,32 @@
 """What ``connect`` does in both colours: from a URL and options to a store and the engine's options."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.retention import Retention
-from tailrace.spi import Backend, open_store
+from tailrace.spi import Backend, open_engine, open_store
+
+
+class Engine(Protocol):
+    """What is used of an ``Engine`` or ``AsyncEngine`` of SQLAlchemy: how it connects; never its connections."""
+
+    @property
+    def url(self) -> object:
+        """Where it connects to."""
+        ...
+
+    @property
+    def dialect(self) -> object:
+        """Of which database and driver."""
+        ...
+
+    @property
+    def pool(self) -> object:
+        """With which arguments, creator and events."""
+        ...
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -45,8 +64,8 @@ _OF_STORE = {"retention", "topic_retention", "append_timeout", "tombstone_for", 
 _OF_ENGINE = {"append_timeout", "outage_budget", "buffer_records", "buffer_bytes", "max_payload"}
 
 
-def open_backend(url: str, options: ConnectOptions) -> tuple[Backend, EngineOptions]:
-    """Open the store that a URL names. Blocks on it; starts no thread.
+def open_backend(url: str | Engine, options: ConnectOptions) -> tuple[Backend, EngineOptions]:
+    """Open the store that a URL names, or that an ``Engine`` of SQLAlchemy leads to. Blocks on it; starts no thread.
 
     Raises:
         InvalidArgumentError: The URL or an option is wrong.
@@ -62,4 +81,6 @@ def open_backend(url: str, options: ConnectOptions) -> tuple[Backend, EngineOpti
         del given["retention"]
     store = StoreOptions(**{name: given[name] for name in given.keys() & _OF_STORE})  # type: ignore[arg-type]
     engine = EngineOptions(**{name: given[name] for name in given.keys() & _OF_ENGINE})  # type: ignore[arg-type]
-    return open_store(parse_url(url), store), engine
+    if isinstance(url, str):
+        return open_store(parse_url(url), store), engine
+    return open_engine(url, store), engine

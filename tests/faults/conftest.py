@@ -9,7 +9,7 @@ from tests.postgres_server import PostgresUnderTest, postgres_server
 from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.builtin import MemoryUnderTest, SqliteUnderTest
-from tailrace.testing.peers import Peer
+from tailrace.testing.peers import OtherProcess, Peer
 from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.stores import StoreUnderTest
@@ -70,9 +70,23 @@ def store_under_test(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnd
     return RedisUnderTest(request.getfixturevalue("redis_url"))
 
 
-@pytest.fixture
-def peer(store: StoreUnderTest) -> Iterator[Peer]:
-    """Somebody else on the same store: a real second process wherever there can be one."""
-    other = store.peer()
+@pytest.fixture(scope="session")
+def other_process() -> Iterator[OtherProcess]:
+    other = OtherProcess()
     yield other
     other.close()
+
+
+@pytest.fixture
+def peer(store: StoreUnderTest, request: pytest.FixtureRequest) -> Iterator[Peer]:
+    """Somebody else on the same store: a real second process wherever there can be one."""
+    url = store.url()
+    if url is None:
+        same = store.peer()
+        yield same
+        same.close()
+        return
+    other: OtherProcess = request.getfixturevalue("other_process")
+    other.open(url)
+    yield other
+    other.leave()

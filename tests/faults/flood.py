@@ -10,7 +10,9 @@ import threading
 import time
 
 from tailrace import DurableStreamUnavailableError, Retention, connect
-from tailrace.testing.peers import STORE_VARIABLE
+
+STORE_VARIABLE = "TAILRACE_FLOOD_STORE"
+"""Where the process finds the store URL: not in its arguments, which everybody can read."""
 
 
 def main(topic: str, seconds: float, threads: int, *, fork: bool) -> None:

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.faults.flood import STORE_VARIABLE
 
 from tailrace import spi
 from tailrace.records import DurableStreamRecord
 from tailrace.testing.drivers import Client
 from tailrace.testing.outcome import not_run
-from tailrace.testing.peers import STORE_VARIABLE
 from tailrace.testing.reading import read_all
 from tailrace.testing.stores import StoreUnderTest
 

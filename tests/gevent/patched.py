@@ -27,6 +27,12 @@ class Naming:
         self._ticker.tick("")
         return result
 
+    @hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, nextitem: Item | None) -> None:
+        if nextitem is None:
+            # With the last one the server goes, and its folder is removed.
+            self._ticker.tick("")
+
 
 def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""

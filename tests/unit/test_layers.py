@@ -79,6 +79,7 @@ OWNERS = {
     "psycopg": ("backends.postgres", "testing"),
     "psycopg_pool": ("backends.postgres",),
     "pymysql": ("backends.mysql", "testing"),
+    "sqlalchemy": ("backends.sql",),
     "nats": ("backends.nats",),
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),

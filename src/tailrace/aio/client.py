@@ -12,17 +12,17 @@ from tailrace import arguments
 from tailrace.aio.topic import Topic
 from tailrace.engine import Workers
 from tailrace.facade import ClientFacade
-from tailrace.opening import ConnectOptions, open_backend
+from tailrace.opening import ConnectOptions, Engine, open_backend
 from tailrace.options import EngineOptions
 from tailrace.spi import Backend
 
 
-async def connect(url: str, **options: Unpack[ConnectOptions]) -> "StreamClient":
+async def connect(url: str | Engine, **options: Unpack[ConnectOptions]) -> "StreamClient":
     """Open a store. Waits for it.
 
     Args:
         url: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``memory://``, or
-            another store's.
+            another store's; or an ``Engine`` or ``AsyncEngine`` of SQLAlchemy, for the database that it is for.
         options: See :class:`ConnectOptions`: ``retention``, ``topic_retention``, ``append_timeout``,
             ``outage_budget``, ``buffer_records``, ``buffer_bytes``, ``max_payload``, ``tombstone_for``,
             ``forget_after``, ``create``, ``hooks``.

@@ -25,7 +25,7 @@ from tailrace.spi.pages import (
     SweepReport,
     TopicInfo,
 )
-from tailrace.spi.registry import open_schema, open_store, schemes
+from tailrace.spi.registry import open_engine, open_schema, open_store, schemes
 from tailrace.spi.schema import Migration, Schema
 from tailrace.spi.sweeping import SweepTally
 from tailrace.spi.transactional import Transactional
@@ -66,6 +66,7 @@ __all__ = [
     "Watch",
     "lost_birth",
     "lost_place",
+    "open_engine",
     "open_schema",
     "open_store",
     "schemes",

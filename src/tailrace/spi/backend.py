@@ -37,6 +37,7 @@ class Capabilities:
         gap_detection: ``"exact"``: a lost place is told if and only if something was lost.
             ``"conservative"``: always told when something was lost, sometimes when nothing was.
         atomic_batches: Whether one entry is stored whole or not at all, also across a crash.
+        defers: Whether somebody else can hold a topic locked, who then keeps up appends to that topic and to no other.
         enforces: Which bounds of ``Retention`` hold without a sweep.
         gevent: How calls behave in a gevent-patched process; ``"untested"`` promises nothing.
         fork: Whether a child process may use what it inherited, on connections of its own; ``"untested"`` promises
@@ -53,6 +54,7 @@ class Capabilities:
     shared: bool
     gap_detection: Literal["exact", "conservative"] = "exact"
     atomic_batches: bool = True
+    defers: bool = False
     enforces: frozenset[Literal["age", "records", "bytes"]] = frozenset()
     gevent: Literal["cooperative", "native-thread", "refused", "untested"] = "untested"
     fork: Literal["reopens", "refused", "untested"] = "untested"

@@ -1,21 +1,26 @@
 """The other process of ``OtherProcess``: reads requests from its input, answers each with one line."""
 
 import json
-import os
 import sys
+from contextlib import ExitStack
 
 from tailrace import connect
 from tailrace.errors import DurableStreamError
-from tailrace.testing.peers import STORE_VARIABLE, perform
+from tailrace.testing.peers import perform
 
 
 def main() -> None:
     """Serve until the input ends."""
-    with connect(os.environ[STORE_VARIABLE]) as client:
-        _say("ok")
+    with ExitStack() as opened:
         for line in sys.stdin:
+            operation, topic, argument = json.loads(line)
             try:
-                perform(client, *json.loads(line))
+                if operation == "open":
+                    client = opened.enter_context(connect(topic))
+                elif operation == "leave":
+                    opened.close()
+                else:
+                    perform(client, operation, topic, argument)
             except DurableStreamError as error:
                 _say([type(error).__name__, str(error)])
             else:

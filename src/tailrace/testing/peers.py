@@ -1,10 +1,10 @@
 """Somebody else who works on the same store: in another process, or on another handle in this one.
 
-The other process runs ``python -m tailrace.testing.peer`` and is spoken to in lines of JSON.
+The other process runs ``python -m tailrace.testing.peer`` and is spoken to in lines of JSON. It is told the store's URL
+in one of them: arguments can be read by everybody.
 """
 
 import json
-import os
 import subprocess
 import sys
 from typing import TypeAlias
@@ -14,10 +14,6 @@ from tailrace.errors import DurableStreamError
 from tailrace.options import EngineOptions
 from tailrace.retention import Retention
 from tailrace.testing.drivers import Client, SyncDriver
-
-STORE_VARIABLE = "TAILRACE_PEER_STORE"
-"""Where the other process finds the store URL: not in its arguments, which everybody can read."""
-
 
 Argument: TypeAlias = list[str] | str | int | None
 """Payloads in hexadecimal, the seal's error, or how many records to keep."""
@@ -73,41 +69,56 @@ class SameProcess(Peer):
 class OtherProcess(Peer):
     """A client in a process of its own. Not thread-safe.
 
-    Attributes:
-        process: The process, to be stopped or killed in the middle of something.
+    To start one takes longer than most cases do, so one process may serve many of them: each opens a client in it, and
+    leaves none behind.
+
+    Args:
+        url: The store to open; without one, ``open`` is called first.
     """
 
-    def __init__(self, url: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tailrace.testing.peer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, STORE_VARIABLE: url},
-            text=True,
-        )
-        self._answer()
+    def __init__(self, url: str | None = None) -> None:
+        self._process = _start()
+        if url is not None:
+            self.open(url)
+
+    def open(self, url: str) -> None:
+        """Open a client on a store."""
+        if self._process.poll() is not None:
+            # The case in which it died has failed. The next one is not about that.
+            self.close()
+            self._process = _start()
+        self._ask("open", url, None)
+
+    def leave(self) -> None:
+        """Close that client; nothing of it stays."""
+        self._ask("leave", "", None)
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait(30)
-        self.process.stdout.close()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
 
     def _ask(self, operation: str, topic: str, argument: Argument) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([operation, topic, argument]) + "\n")
-        self.process.stdin.flush()
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([operation, topic, argument]) + "\n")
+        self._process.stdin.flush()
         self._answer()
 
     def _answer(self) -> None:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
         if not line:
-            raise PeerError("EOFError", f"the other process ended with status {self.process.wait(30)}")
+            raise PeerError("EOFError", f"the other process ended with status {self._process.wait(30)}")
         answer = json.loads(line)
         if answer != "ok":
             raise PeerError(*answer)
+
+
+def _start() -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tailrace.testing.peer"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def perform(client: Client, operation: str, topic: str, argument: Argument) -> None:

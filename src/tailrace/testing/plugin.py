@@ -97,6 +97,7 @@ def describe(capabilities: Capabilities) -> str:
         "shared by processes" if capabilities.shared else "one process",
         f"{capabilities.gap_detection} gap detection",
         "atomic batches" if capabilities.atomic_batches else "batches not atomic",
+        "topics can be locked by others" if capabilities.defers else "nobody can lock a topic",
         f"enforces {', '.join(sorted(capabilities.enforces)) or 'nothing'} without a sweep",
         f"gevent {capabilities.gevent}",
         f"fork {capabilities.fork}",

@@ -6,6 +6,7 @@ need it are reported as not run.
 
 import secrets
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from tailrace import spi
 from tailrace.options import StoreOptions
@@ -49,6 +50,10 @@ class StoreUnderTest:
     def restore(self, backup: object) -> None:
         """Put a copy back under the feet of whoever is connected."""
         not_run(f"{self.name} offers the kit no restore")
+
+    def hold(self, topic: str) -> AbstractContextManager[None]:
+        """Keep a topic that exists locked during the block, as a transaction of somebody else does that stays open."""
+        not_run(f"{self.name} offers the kit no lock")
 
     def close(self) -> None:
         """Remove the topics of this case, and let go of the store."""

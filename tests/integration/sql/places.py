@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg
 import pymysql
@@ -15,11 +15,13 @@ from tailrace.options import StoreOptions, parse_url
 from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
 
+Server: TypeAlias = PostgresServer | MariadbServer
+
 
 class Place:
     """One database; what is opened through it is closed with it."""
 
-    def __init__(self, server: PostgresServer | MariadbServer) -> None:
+    def __init__(self, server: Server) -> None:
         self.server = server
         self.postgres = isinstance(server, PostgresServer)
         self.name = server.create_database()
@@ -40,25 +42,26 @@ class Place:
         self.closing.append(client.close)
         return client
 
-    def connection(self, database: str | None = None, **more: Any) -> Any:
+    def connection(self, database: str | None = None, *, server: Server | None = None, **more: Any) -> Any:
         """Open a connection of the application, which begins a transaction with its first statement."""
-        if isinstance(self.server, PostgresServer):
-            connection: Any = psycopg.connect(self.server.url(database or self.name), **more)
+        server = server or self.server
+        if isinstance(server, PostgresServer):
+            connection: Any = psycopg.connect(server.url(database or self.name), **more)
         else:
             connection = pymysql.connect(
-                host="127.0.0.1", port=self.server.port, user="root", database=database or self.name, **more
+                host="127.0.0.1", port=server.port, user="root", database=database or self.name, **more
             )
         # Rolled back at the end of a test that failed, or nobody could drop the database.
         self.closing.append(lambda: connection.close() if getattr(connection, "open", True) else None)
         return connection
 
-    def engine(self, *, driver: str = "", **more: Any) -> sqlalchemy.Engine:
+    def engine(self, *, url: str = "", **more: Any) -> sqlalchemy.Engine:
         """Make an engine of SQLAlchemy."""
-        engine = sqlalchemy.create_engine(self.alchemy(driver), **more)
+        engine = sqlalchemy.create_engine(url or self.alchemy(), **more)
         self.closing.append(engine.dispose)
         return engine
 
-    def alchemy(self, driver: str = "") -> str:
+    def alchemy(self) -> str:
         """Return the URL as SQLAlchemy takes it."""
         place = self.url.partition("://")[2]
         return f"postgresql+psycopg://{place}" if self.postgres else f"mysql+pymysql://{place}"

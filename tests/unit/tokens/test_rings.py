@@ -47,6 +47,7 @@ def test_lines_may_end_in_semicolons_and_be_empty_or_comments() -> None:
     assert len(KeyRing.parse(f"\n # of us\r\n{GOOD.line}\r\n\n").keys) == 1
 
 
+# Named, because keys are random: several processes that share the tests have to find the same ones.
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -63,6 +64,10 @@ def test_lines_may_end_in_semicolons_and_be_empty_or_comments() -> None:
         (f"{ID} {'A' * 43} {CREATED} {STATE}", "not random"),
         (f"{ID} {SECRET} yesterday {STATE}", "the third word"),
         (f"{ID} {SECRET} {CREATED} Active", "the fourth word"),
+    ],
+    ids=[
+        *("empty", "retired", "staged", "an-id-twice", "a-secret-twice", "three-words", "no-id", "short", "odd-letter"),
+        *("odd-end", "zeros", "no-time", "no-state"),
     ],
 )
 def test_a_bad_ring_is_told_by_line_and_word_without_its_secret(text: str, told: str) -> None:

@@ -14,7 +14,9 @@ from tailrace import limits
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.engines import from_engine
 from tailrace.backends.mysql.line import OVERHEAD, Line
+from tailrace.backends.mysql.lives import Lives
 from tailrace.backends.mysql.location import Location, locate
 from tailrace.backends.mysql.maintenance import MysqlMaintenance
 from tailrace.backends.mysql.outbox import Outbox
@@ -89,8 +91,8 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
         self._appending = Appending(transactions, statements, options.kept, (packet - OVERHEAD) // 2)
         self._outbox = Outbox(
             location.name,
+            Lives(calls, transactions, statements, self._deadline),
             transactions,
-            for_tables(location.prefix, location.database),
             statements,
             options.kept,
             (packet - OVERHEAD) // 2,
@@ -110,6 +112,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
             durable=True,
             durability=self._durability,
             shared=True,
+            defers=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative" if self._location.driver == "pymysql" else "refused",
             fork="reopens",
@@ -193,6 +196,11 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
             )
 
         return self._calls.again(work, deadline)
+
+
+def open_engine(engine: object, options: StoreOptions) -> Backend:
+    """Open the store in the database of an ``Engine`` of SQLAlchemy."""
+    return MysqlStore(from_engine(engine), options)
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:

@@ -4,11 +4,13 @@ import functools
 import math
 import ssl
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pymysql
-from pymysql.constants import CLIENT
+import pymysql.converters
+import pymysql.cursors
+from pymysql.constants import CLIENT, COMMAND
 
 from tailrace import native
 from tailrace.backends.mysql.errors import explain
@@ -16,7 +18,16 @@ from tailrace.backends.mysql.line import CutShort, Line
 from tailrace.backends.mysql.location import Location
 from tailrace.errors import StoreUnusableError
 
+if TYPE_CHECKING:
+    _Base = pymysql.Connection[Any]
+else:
+    _Base = pymysql.Connection
+
+MULTI_STATEMENTS: int = CLIENT.MULTI_STATEMENTS
+"""The flag of a connection that takes several statements at once. The same number for both drivers."""
+
 _CHARSET = "utf8mb4"
+_MULTI_STATEMENTS_ON = 0
 
 
 def dial(location: Location, deadline: float) -> Line:
@@ -45,24 +56,55 @@ def dial(location: Location, deadline: float) -> Line:
 
 def _dialers(location: Location) -> tuple[Callable[[float], Any], tuple[type[Exception], ...]]:
     if location.driver == "mysqlclient":
-        driver = _mysqlclient()
-        return functools.partial(_with_mysqlclient, driver, location), (driver.Error, OSError)
+        return functools.partial(_with_mysqlclient, location), (_mysqlclient().Error, OSError)
     # It turns only what it expects into its own errors.
     return functools.partial(_with_pymysql, location), (pymysql.Error, OSError, RuntimeError, ValueError, IndexError)
 
 
+class _Connection(_Base):
+    """A connection that makes no use of the authorities of the system where it asks nobody who the server is.
+
+    PyMySQL loads them for each anew, which takes most of the time of connecting. Where it calls that otherwise one day,
+    it does so again, and nothing else is different.
+    """
+
+    def _create_ssl_ctx(self, sslp: ssl.SSLContext | dict[str, Any]) -> ssl.SSLContext:
+        return sslp if isinstance(sslp, ssl.SSLContext) else _unverified()
+
+
+def call(driver: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of either driver
+    """Call a driver's ``connect``. Raises what that raises."""
+    if driver == "mysqlclient":
+        return _mysqlclient().connect(*positional, **named)
+    return pymysql.connect(*positional, **named)
+
+
+def multiple(driver: str, connection: Any) -> Any:  # noqa: ANN401 - of either driver
+    """Return a connection of somebody else's making, with what one of ours has from its beginning."""
+    if driver == "mysqlclient":
+        connection.set_server_option(_MULTI_STATEMENTS_ON)
+    else:
+        connection._execute_command(COMMAND.COM_SET_OPTION, _MULTI_STATEMENTS_ON.to_bytes(2, "little"))
+        connection._read_packet()
+        connection.cursorclass, connection.decoders = pymysql.cursors.Cursor, pymysql.converters.decoders
+        connection.use_unicode = True
+    connection.set_character_set(_CHARSET)
+    return connection
+
+
 def _with_pymysql(location: Location, seconds: float) -> "pymysql.Connection[Any]":
-    return pymysql.connect(
-        **_place(location),
-        database=location.database,
-        charset=_CHARSET,
-        client_flag=CLIENT.MULTI_STATEMENTS,
-        connect_timeout=max(1, math.ceil(seconds)),
-        read_timeout=seconds,
-        write_timeout=seconds,
-        program_name="tailrace",
-        **_pymysql_tls(location),
-    )
+    more: dict[str, Any] = {
+        "charset": _CHARSET,
+        "connect_timeout": max(1, math.ceil(seconds)),
+        "read_timeout": seconds,
+        "write_timeout": seconds,
+        "program_name": "tailrace",
+    }
+    if location.opener is not None:
+        opened: pymysql.Connection[Any] = location.opener(more)
+        return opened
+    its = {**_place(location), "database": location.database, "client_flag": MULTI_STATEMENTS}
+    return _Connection(**its, **more, **_pymysql_tls(location))
 
 
 def _place(location: Location) -> dict[str, Any]:
@@ -81,8 +123,9 @@ def _pymysql_tls(location: Location) -> dict[str, Any]:
 
 
 def _context(location: Location) -> ssl.SSLContext:
+    asked = location.ssl_ca is not None or location.ssl_mode != "required"
     try:
-        context = ssl.create_default_context(cafile=location.ssl_ca)
+        context = ssl.create_default_context(cafile=location.ssl_ca) if asked else _unverified()
         if location.ssl_cert is not None:
             context.load_cert_chain(location.ssl_cert, location.ssl_key)
     except (OSError, ValueError) as exc:
@@ -90,6 +133,13 @@ def _context(location: Location) -> ssl.SSLContext:
     context.check_hostname = location.ssl_mode == "verify_identity"
     if location.ssl_mode == "required":
         context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _unverified() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     return context
 
 
@@ -103,9 +153,18 @@ def _mysqlclient() -> Any:  # noqa: ANN401 - a driver without types
     return MySQLdb
 
 
-def _with_mysqlclient(driver: Any, location: Location, seconds: float) -> Any:  # noqa: ANN401
+def _with_mysqlclient(location: Location, seconds: float) -> Any:  # noqa: ANN401 - a driver without types
     # It takes whole seconds, once for all: a call may take that much longer than it was given.
     whole = max(1, math.ceil(seconds))
+    more = {
+        "charset": _CHARSET,
+        "autocommit": None,
+        "connect_timeout": whole,
+        "read_timeout": whole,
+        "write_timeout": whole,
+    }
+    if location.opener is not None:
+        return location.opener(more)
     place = _place(location)
     if place.get("host") == "localhost":
         # That name would mean a socket file to it.
@@ -114,14 +173,4 @@ def _with_mysqlclient(driver: Any, location: Location, seconds: float) -> Any:  
     if location.unix_socket is None:
         files = {"ca": location.ssl_ca, "cert": location.ssl_cert, "key": location.ssl_key}
         tls = {"ssl_mode": location.ssl_mode.upper(), "ssl": {name: path for name, path in files.items() if path}}
-    return driver.connect(
-        **place,
-        database=location.database,
-        charset=_CHARSET,
-        autocommit=None,
-        client_flag=CLIENT.MULTI_STATEMENTS,
-        connect_timeout=whole,
-        read_timeout=whole,
-        write_timeout=whole,
-        **tls,
-    )
+    return _mysqlclient().connect(**place, **more, database=location.database, client_flag=MULTI_STATEMENTS, **tls)

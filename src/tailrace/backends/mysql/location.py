@@ -1,8 +1,9 @@
 """What a mysql:// or mariadb:// URL says: which server and database, how to connect, under which table prefix."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tailrace.errors import InvalidArgumentError
@@ -30,6 +31,7 @@ class Location:
             ``preferred``.
         poll_min, poll_max: Seconds between two looks for changes, soon after one and long after.
         pool_size: Connections kept open; four times as many may be open at once.
+        opener: Opens a connection of the driver, with further arguments; ``None``: with what else is said here.
     """
 
     host: str = "localhost"
@@ -47,6 +49,7 @@ class Location:
     poll_min: float = 0.005
     poll_max: float = 0.1
     pool_size: int = 8
+    opener: Callable[[Mapping[str, Any]], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.database:

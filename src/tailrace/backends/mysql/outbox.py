@@ -1,7 +1,8 @@
 """Appending inside a transaction of the application, on its connection, whatever its settings are.
 
-A new topic is begun outside of that transaction, empty: to look for one that is not there, and to add it, would lock
-the space between its neighbours at the isolation that is MySQL's default, and keep others from beginning theirs.
+A topic is looked up, and begun if it is new, outside of that transaction. At the isolation that is MySQL's default a
+look inside of it for what is not there would lock the space between its neighbours, or the end of the index, and keep
+others from beginning their topics until the application is done.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,19 +12,20 @@ from typing_extensions import override
 from tailrace.backends.mysql import literals, writing
 from tailrace.backends.mysql.errors import explain
 from tailrace.backends.mysql.line import Rows
+from tailrace.backends.mysql.lives import Life, Lives, text_of
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask, Growth
-from tailrace.backends.sql.batches import Batch, by_topic, random_incarnation
+from tailrace.backends.sql.batches import Batch, by_topic
 from tailrace.backends.sql.callers import Run, origin, runner
 from tailrace.backends.sql.cuts import CUT_RECORDS, overfull
 from tailrace.backends.sql.rows import TopicRow
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError, InvalidArgumentError
 from tailrace.retention import Retention
-from tailrace.spi import Appended, AppendOutcome, AppendRefused, Entry
+from tailrace.spi import Appended, AppendRefused, Entry
 
-KNOWN = 10_000
-"""Topics whose life is remembered, so that it need not be asked for."""
+_SESSION = b"SELECT @@innodb_lock_wait_timeout, DATABASE()"
+_PATIENCE = b"SET SESSION innodb_lock_wait_timeout = %d"
 
 
 class Outbox:
@@ -31,33 +33,31 @@ class Outbox:
 
     Args:
         name: Of the store, for messages.
-        transactions: On connections of the store.
-        inside: Statements that name the database of the store: a connection may have another one at hand.
-        own: The same, without.
+        lives: Which topics there are, by connections of the store.
         kept: Returns the bounds of a topic.
         literal: Bytes that a payload may take in a statement.
+        deadline: Returns that of what begins now.
         timeout: Seconds.
     """
 
     def __init__(
         self,
         name: str,
+        lives: Lives,
         transactions: Transactions,
-        inside: Statements,
-        own: Statements,
+        statements: Statements,
         kept: Callable[[str], Retention],
         literal: int,
         deadline: Callable[[], float],
         timeout: float,
     ) -> None:
         self._name = name
-        self._transactions = transactions
-        self._inside, self._own = inside, own
+        self._lives, self._transactions = lives, transactions
+        self._statements = statements
         self._kept = kept
         self._literal = literal
         self._deadline = deadline
         self._timeout = timeout
-        self._lives: dict[str, tuple[int, int]] = {}
         self._full: dict[str, int] = {}
 
     def append(self, connection: object, entry: Entry) -> None:
@@ -66,56 +66,29 @@ class Outbox:
         # Not in the transaction of the append: what a cut touches would stay locked with it.
         if (added := self._full.pop(entry.topic, None)) is not None:
             self._cut(entry.topic, added)
-        life = self._lives.get(entry.topic) or self._begin(entry.topic)
-        ((waits,),) = ask([b"SELECT @@innodb_lock_wait_timeout"])[-1]
-        patience = min(int(waits), max(1, int(self._timeout)))
-        ask([b"SET SESSION innodb_lock_wait_timeout = %d" % patience])
+        life = self._lives.begun(entry.topic)
+        ((waits, database),) = ask([_SESSION])[-1]
+        if text_of(database) != life.database:
+            raise InvalidArgumentError(f"this connection is to another database than the store: {self._name}")
+        ask([_PATIENCE % min(int(waits), max(1, int(self._timeout)))])
         try:
             self._store(ask, entry, life)
         finally:
-            ask([b"SET SESSION innodb_lock_wait_timeout = %d" % waits])
+            ask([_PATIENCE % waits])
 
-    def _store(self, ask: Ask, entry: Entry, life: tuple[int, int]) -> None:
+    def _store(self, ask: Ask, entry: Entry, life: Life) -> None:
         (batch,) = by_topic([entry])
-        growth, statements, outcome = self._grown(ask, batch, life[0])
-        if (isinstance(outcome, Appended) and outcome.end.incarnation != life[1]) or outcome is None:
-            # Deleted since, and perhaps begun again.
-            life = self._begin(entry.topic)
-            if outcome is None:
-                growth, statements, outcome = self._grown(ask, batch, life[0])
-        if isinstance(outcome, AppendRefused):
-            raise outcome.error
-        if not isinstance(outcome, Appended) or outcome.end.incarnation != life[1]:
-            raise InvalidArgumentError(f"this connection is to another server than the store: {self._name}")
+        growth = _OnCallers(self._statements, self._kept, self._literal, life)
+        statements, ((_, outcomes),) = growth.prepare(ask, [batch], wait=True, create=False)
+        if isinstance(outcomes[0], AppendRefused):
+            raise outcomes[0].error
+        if not isinstance(outcomes[0], Appended) or outcomes[0].end.incarnation != life.incarnation:
+            if self._lives.find(entry.topic) == life:
+                raise InvalidArgumentError(f"this connection is to another server than the store: {self._name}")
+            raise DurableStreamUnavailableError("the topic was deleted meanwhile: roll back, and run it again")
         ask(statements)
         if growth.full:
             self._full[entry.topic] = len(entry.payloads)
-
-    def _grown(self, ask: Ask, batch: Batch, id_: int) -> "tuple[_OnCallers, Sequence[bytes], AppendOutcome | None]":
-        growth = _OnCallers(self._inside, self._kept, self._literal, literals.hexadecimal)
-        growth.id_ = id_
-        statements, outcomes = growth.prepare(ask, [batch], wait=True, create=False)
-        outcome = outcomes[0][1][0]
-        return growth, statements, outcome if isinstance(outcome, Appended | AppendRefused) else None
-
-    def _begin(self, topic: str) -> tuple[int, int]:
-        """Return id and incarnation of a topic, which is begun if it is not there."""
-        name = literals.text(topic.encode())
-
-        def work(ask: Ask) -> tuple[Sequence[bytes], tuple[int, int] | None]:
-            rows = ask([self._own.life % name])[-1]
-            if rows:
-                return (), (int(rows[0][0]), int(rows[0][1]))
-            return [self._own.begin % (name, random_incarnation())], None
-
-        if len(self._lives) >= KNOWN:
-            self._lives.clear()
-        deadline = self._deadline()
-        life = None
-        while life is None:
-            life = self._transactions.run(work, deadline)
-        self._lives[topic] = life
-        return life
 
     def _cut(self, topic: str, added: int) -> None:
         keep = self._kept(topic)
@@ -123,11 +96,11 @@ class Outbox:
 
         def work(ask: Ask) -> tuple[Sequence[bytes], None]:
             # It may be the very transaction of who appends now that holds the topic: not to be waited for.
-            rows = ask([self._own.lock % literals.text(topic.encode()) + b" SKIP LOCKED"])[-1]
+            rows = ask([self._statements.lock % literals.text(topic.encode()) + b" SKIP LOCKED"])[-1]
             if not rows:
                 return (), None
             row = TopicRow._make(rows[0][:-1])
-            return writing.cut(ask, self._own, row, keep, 0, CUT_RECORDS + added).statements, None
+            return writing.cut(ask, self._statements, row, keep, 0, CUT_RECORDS + added).statements, None
 
         self._transactions.run(work, self._deadline(), wait=False)
 
@@ -150,12 +123,14 @@ class Outbox:
 class _OnCallers(Growth):
     """Leaves the limits of the topic for later, and does not look for topics that are not there."""
 
-    full = False
-    id_ = 0
+    def __init__(self, statements: Statements, kept: Callable[[str], Retention], literal: int, life: Life) -> None:
+        super().__init__(statements, kept, literal, literals.hexadecimal)
+        self.full = False
+        self._life = life
 
     @override
     def _locked(self, ask: Ask, names: Sequence[bytes], *, wait: bool) -> tuple[dict[bytes, TopicRow], set[bytes]]:
-        rows = ask([self._statements.lock_one % self.id_])[-1]
+        rows = ask([self._statements.lock_one % self._life.id])[-1]
         return {bytes(row[-1]): TopicRow._make(row[:-1]) for row in rows}, set()
 
     @override

@@ -3,14 +3,15 @@
 import time
 from collections.abc import Sequence
 
-from tailrace.backends.mysql import writing
+from tailrace.backends.mysql import literals, writing
 from tailrace.backends.mysql.calls import Calls
 from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask
+from tailrace.backends.sql.clock import Clock
 from tailrace.backends.sql.cuts import Cut
-from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
+from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.retention import Retention
 
 
@@ -26,10 +27,13 @@ class MysqlGround(Ground):
         self._transactions = transactions
         self._statements = statements
         self._timeout = timeout
+        self._clock = Clock(lambda: int(self._look(statements.now)[0][0]))
+        self._reclaimed: dict[int, int] = {}
+        self._expired = 0
 
     def stamp(self, ago: float) -> int:
         """Return the stamp of that many seconds ago, by the server's clock."""
-        return max(0, int(self._look(self._statements.now)[0][0]) - int(ago * 1e6))
+        return self._clock.stamp(ago)
 
     def aged(self, before: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of the index by age."""
@@ -37,7 +41,11 @@ class MysqlGround(Ground):
 
     def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of their ids."""
-        return self._candidates(self._statements.overfull % (max(after[1], 0), records, size, BATCH))
+        first = max(after[1], 0)
+        ((last,),) = self._look(self._statements.slice_end % (first, SLICE))
+        if last is None:
+            return ()
+        return self._candidates(self._statements.overfull % (first, last, records, size, last))
 
     def idle(self, before: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of the index of idle ones."""
@@ -74,19 +82,28 @@ class MysqlGround(Ground):
     def reclaim(self, topic_id: int, room: int) -> int:
         """Remove records of a topic that is gone."""
 
-        def work(ask: Ask) -> tuple[Sequence[bytes], int]:
-            removed = _removed(ask, self._statements.reclaim % (topic_id, room))
-            return (b"DO 0" if removed >= room else self._statements.drop_remains % topic_id,), removed
+        after = self._reclaimed.get(topic_id, 0)
 
-        return self._transactions.run(work, self._deadline())
+        def work(ask: Ask) -> tuple[Sequence[bytes], tuple[int, int]]:
+            ((removed, last),) = ask([self._statements.oldest_places % (topic_id, after, room)])[-1]
+            delete = self._statements.drop_records % (topic_id, after, last or after)
+            return (delete, b"DO 0" if removed >= room else self._statements.drop_remains % topic_id), (removed, last)
+
+        removed, last = self._transactions.run(work, self._deadline())
+        self._reclaimed = {topic_id: int(last)} if removed >= room else {}
+        return removed
 
     def expire(self, before: int) -> int:
         """Forget some deleted lives."""
 
-        def work(ask: Ask) -> tuple[Sequence[bytes], int]:
-            return (b"DO 0",), _removed(ask, self._statements.expire % (before, BATCH))
-
-        return self._transactions.run(work, self._deadline())
+        graves = self._look(self._statements.oldest_graves % (self._expired, before, BATCH))
+        if graves:
+            names = b",".join([literals.text(bytes(name)) for _, name in graves])
+            statement = self._statements.expire % (names, before)
+            self._transactions.run(lambda _: ((statement,), None), self._deadline())
+        # Those that are gone, and not purged yet, are not walked over again.
+        self._expired = int(graves[-1][0]) if len(graves) == BATCH else 0
+        return len(graves)
 
     def _candidates(self, statement: bytes) -> Sequence[Candidate]:
         return [
@@ -100,7 +117,3 @@ class MysqlGround(Ground):
 
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout
-
-
-def _removed(ask: Ask, statement: bytes) -> int:
-    return int(ask([statement, b"SELECT ROW_COUNT()"])[-1][0][0])

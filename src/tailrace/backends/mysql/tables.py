@@ -46,7 +46,7 @@ last_at = {NOW}, changed_at = last_at%b WHERE id = %d""".encode()
     begin: bytes = f"""INSERT INTO {{topics}} (name, incarnation, last_at, idle_at, changed_at)
 VALUES (%b, %d, {NOW}, {NOW}, {NOW})""".encode()
 
-    life: bytes = b"SELECT id, incarnation FROM {topics} WHERE name = %b"
+    life: bytes = b"SELECT id, incarnation, DATABASE() FROM {topics} WHERE name = %b"
 
     seal: bytes = f"""UPDATE {{topics}} SET sealed = 1, seal_error = %b, idle_at = NULL, changed_at = {NOW}
 WHERE id = %d AND sealed = 0""".encode()
@@ -56,7 +56,8 @@ WHERE topic_id = %d AND position > %d ORDER BY position LIMIT %d"""
 
     stamp: bytes = b"SELECT at FROM {records} WHERE topic_id = %d AND position = %d"
 
-    drop_records: bytes = b"DELETE FROM {records} WHERE topic_id = %d AND position <= %d"
+    # From a position on, so that what has been removed, and not been purged, is not walked over again and again.
+    drop_records: bytes = b"DELETE FROM {records} WHERE topic_id = %d AND position > %d AND position <= %d"
 
     raise_horizon: bytes = f"""UPDATE {{topics}} SET horizon_position = %d, horizon_tag = %d, size = size - %d,
 first_at = %b, idle_at = IF(sealed = 0 AND horizon_position = last_position, last_at, NULL), changed_at = {NOW}
@@ -70,7 +71,8 @@ WHERE id = %d""".encode()
 
     next_remains: bytes = b"SELECT topic_id FROM {remains} WHERE topic_id > %d ORDER BY topic_id LIMIT 1"
 
-    reclaim: bytes = b"DELETE FROM {records} WHERE topic_id = %d ORDER BY position LIMIT %d"
+    oldest_places: bytes = b"""SELECT COUNT(*), MAX(position) FROM (SELECT position FROM {records}
+WHERE topic_id = %d AND position > %d ORDER BY position LIMIT %d) oldest"""
 
     drop_remains: bytes = b"DELETE FROM {remains} WHERE topic_id = %d"
 
@@ -99,15 +101,20 @@ FROM {topics} WHERE name > %b AND name >= %b%b ORDER BY name LIMIT %d"""
     aged: bytes = b"""SELECT first_at, id, name, last_position - horizon_position, size FROM {topics}
 WHERE first_at < %d AND (first_at > %d OR (first_at = %d AND id > %d)) ORDER BY first_at, id LIMIT %d"""
 
+    slice_end: bytes = b"SELECT MAX(id) FROM (SELECT id FROM {topics} WHERE id > %d ORDER BY id LIMIT %d) slice"
+
     overfull: bytes = b"""SELECT id, id, name, last_position - horizon_position, size FROM {topics} WHERE id > %d
-AND (last_position - horizon_position > %d OR size > %d) ORDER BY id LIMIT %d"""
+AND id <= %d AND (last_position - horizon_position > %d OR size > %d OR id = %d) ORDER BY id"""
 
     idle: bytes = b"""SELECT idle_at, id, name, 0, 0 FROM {topics} WHERE idle_at < %d
 AND (idle_at > %d OR (idle_at = %d AND id > %d)) ORDER BY idle_at, id LIMIT %d"""
 
     still_idle: bytes = b"SELECT 1 FROM {topics} WHERE id = %d AND idle_at < %d"
 
-    expire: bytes = b"DELETE FROM {graves} WHERE deleted_at < %d ORDER BY deleted_at LIMIT %d"
+    oldest_graves: bytes = b"""SELECT deleted_at, name FROM {graves} WHERE deleted_at >= %d AND deleted_at < %d
+ORDER BY deleted_at LIMIT %d"""
+
+    expire: bytes = b"DELETE FROM {graves} WHERE name IN (%b) AND deleted_at < %d"
 
     now: bytes = f"SELECT {NOW}".encode()
 
@@ -123,21 +130,14 @@ FROM {topics} WHERE name IN (%b)"""
 TABLES = ("topics", "records", "graves", "remains", "version")
 
 
-def for_tables(prefix: str, database: str = "") -> Statements:
-    """Return the statements for tables whose names begin like this.
-
-    Args:
-        database: Where they are; without it, in that of the connection.
-    """
+def for_tables(prefix: str) -> Statements:
+    """Return the statements for tables whose names begin like this."""
     template = Statements()
-    # They are %-formatted.
-    inside = database.replace("%", "%%")
-    return Statements(**{one.name: filled(getattr(template, one.name), prefix, inside) for one in fields(template)})
+    return Statements(**{one.name: filled(getattr(template, one.name), prefix) for one in fields(template)})
 
 
-def filled(statement: bytes, prefix: str, database: str = "") -> bytes:
+def filled(statement: bytes, prefix: str) -> bytes:
     """Put the names of tables into a statement."""
-    inside = "`{}`.".format(database.replace("`", "``")) if database else ""
     for table in TABLES:
-        statement = statement.replace(b"{%b}" % table.encode(), f"{inside}`{prefix}{table}`".encode())
+        statement = statement.replace(b"{%b}" % table.encode(), f"`{prefix}{table}`".encode())
     return statement

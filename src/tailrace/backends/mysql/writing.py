@@ -172,7 +172,7 @@ def cut(ask: Ask, statements: Statements, row: TopicRow, keep: Retention, oldest
     return Cutting(
         (
             statements.raise_horizon % (found.position, found.tag, found.bytes, first_at, row.id),
-            statements.drop_records % (row.id, found.position),
+            statements.drop_records % (row.id, row.horizon_position, found.position),
         ),
         Cut(found.records, found.bytes, more=found.records == room and bool(first)),
     )

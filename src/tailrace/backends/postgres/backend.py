@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.channels import Channels
+from tailrace.backends.postgres.engines import from_engine
 from tailrace.backends.postgres.examination import durability, examine
 from tailrace.backends.postgres.location import Location, locate
 from tailrace.backends.postgres.maintenance import PostgresMaintenance
@@ -103,6 +104,7 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
             durable=True,
             durability=self._durability,
             shared=True,
+            defers=True,
             enforces=frozenset({"records", "bytes"}),
             gevent="cooperative",
             fork="reopens",
@@ -196,6 +198,11 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
     def _check_open(self) -> None:
         if self._closed:
             raise DurableStreamUnavailableError("the store is closed")
+
+
+def open_engine(engine: object, options: StoreOptions) -> Backend:
+    """Open the store in the database of an ``Engine`` of SQLAlchemy."""
+    return PostgresStore(from_engine(engine), options)
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:

@@ -30,7 +30,10 @@ SELECT pg_is_in_recovery(), (SELECT count(*) FROM pg_stat_replication),
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL),
     (SELECT count(*) FROM pg_prepared_xacts)
 """
-_SIZE = b"SELECT pg_total_relation_size(%(table)b::text::regclass)"
+# With its partitions, if it has some.
+_SIZE = b"""
+SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree(%(table)b::text::regclass)
+"""
 
 OLD_TRANSACTION = 600.0
 """Seconds after which a transaction that is still open is worth a warning: nothing that it could see is cleaned up."""

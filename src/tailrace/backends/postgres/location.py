@@ -1,10 +1,12 @@
 """What a postgresql:// URL says: which database, how to connect, and where in it the tables are."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
 import psycopg
 from psycopg import conninfo
+from psycopg.pq.abc import PGconn
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import StoreURL
@@ -27,12 +29,14 @@ class Location:
         schema: Of all tables.
         prefix: Of the names of all tables.
         pool_size: Connections at once, at most, without that of the watch.
+        dial: Opens a connection, with further settings unless they are set, until a deadline; ``None``: by conninfo.
     """
 
     conninfo: str = field(repr=False)
     schema: str = DEFAULT_SCHEMA
     prefix: str = ""
     pool_size: int = POOL_SIZE
+    dial: Callable[[Mapping[str, str], float], PGconn] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("schema", self.schema), ("prefix", self.prefix)):

@@ -4,16 +4,15 @@ Values stand in the statements, in hexadecimal: drivers differ in how they mark 
 there. The hint is part of the transaction, so that it is told with the commit and never without.
 """
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from tailrace.backends.postgres.channels import Channels
 from tailrace.backends.postgres.errors import explain
+from tailrace.backends.postgres.literals import values_of, with_values
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import for_callers
 from tailrace.backends.postgres.tables import Tables, literal
-from tailrace.backends.sql.batches import by_topic, random_incarnation, random_tag
 from tailrace.backends.sql.callers import Rows, Run, origin, runner
 from tailrace.backends.sql.cuts import overfull
 from tailrace.errors import (
@@ -28,8 +27,6 @@ from tailrace.spi import Entry
 
 MAX_BYTES = 2**28
 """Payload bytes in one statement, where they are twice as long: the server takes less than four times as many."""
-
-_VALUE = re.compile(rb"%\((\w+)\)b|%%")
 
 # The same server, database and tables, as far as anybody may see.
 _WHERE = """concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
@@ -92,10 +89,10 @@ class Outbox:
 
     def _store(self, run: Run, entry: Entry) -> tuple[int | None, int, int, int]:
         deadline = time.monotonic() + self._options.append_timeout
-        values = _values(entry)
+        values = values_of(entry)
         while True:
             for statement in (self._statements.grow, self._statements.bear):
-                if rows := run(_with_values(statement, values)):
+                if rows := run(with_values(statement, values)):
                     ((_, incarnation, last, records, size),) = rows
                     return incarnation, last, records, size
             # Begun, or ended, by somebody else between the two.
@@ -125,38 +122,3 @@ class Outbox:
 def _plain(exc: Exception) -> Exception:
     inner = origin(exc)
     return inner if isinstance(inner, Exception) else exc
-
-
-def _values(entry: Entry) -> Mapping[str, bytes]:
-    (batch,) = by_topic([entry])
-    size, largest = batch.sizes
-    count, name = len(batch.payloads), batch.topic.encode()
-    one = {"name": name, "count": count, "size": size, "largest": largest, "tag": random_tag()}
-    several = {
-        "names": [name],
-        "counts": [count],
-        "sizes": [size],
-        "largests": [largest],
-        "starts": [0],
-        "incarnations": [random_incarnation()],
-        "payloads": batch.payloads,
-        "owners": [1] * count,
-    }
-    return {key: _literal(value) for key, value in {**one, **several}.items()}
-
-
-def _literal(value: object) -> bytes:
-    match value:
-        case bytes():
-            # Understood in one way only, whatever standard_conforming_strings is set to.
-            return b"decode('" + value.hex().encode() + b"', 'hex')"
-        case int():
-            return b"%d" % value
-        case Sequence():
-            return b"ARRAY[" + b",".join(map(_literal, value)) + b"]"
-        case _:
-            raise AssertionError(value)
-
-
-def _with_values(statement: bytes, values: Mapping[str, bytes]) -> str:
-    return _VALUE.sub(lambda found: values[found[1].decode()] if found[1] else b"%", statement).decode()

@@ -48,10 +48,7 @@ class Session:
     def __init__(self, location: Location) -> None:
         self.name = location.name
         self.pooled = False
-        name = "" if "application_name" in conninfo.conninfo_to_dict(location.conninfo) else "tailrace"
-        self._conninfo = conninfo.make_conninfo(
-            location.conninfo, fallback_application_name=name, client_encoding="UTF8"
-        )
+        self._location = location
         self._connections: Connections[Wire] = Connections(self._open, location.pool_size, KEPT)
         renew_in_child(self)
 
@@ -108,7 +105,7 @@ class Session:
     def dial(self, deadline: float) -> PGconn:
         """Open a connection that is not lent. Raises ours."""
         try:
-            return connect(self._conninfo, deadline)
+            return _dialed(self._location, deadline)
         except (psycopg.Error, OSError) as exc:
             raise explain(exc, self.name) from exc
 
@@ -125,6 +122,9 @@ class Session:
         wire = Wire(self.dial(deadline))
         try:
             wire.prepares = False
+            if wire.info.encoding != "utf-8":
+                # Set by an application that made this connection.
+                wire.ask(b"SET client_encoding = 'UTF8'", None, deadline)
             ((own,),) = wire.ask(_SETTINGS, {"pid": wire.pgconn.backend_pid}, deadline)
         except (psycopg.Error, OSError) as exc:
             wire.close()
@@ -135,6 +135,15 @@ class Session:
         self.pooled = self.pooled or own is None
         wire.prepares = not self.pooled
         return wire
+
+
+def _dialed(location: Location, deadline: float) -> PGconn:
+    more = {"fallback_application_name": "tailrace"}
+    if location.dial is not None:
+        return location.dial(more, deadline)
+    if "application_name" in conninfo.conninfo_to_dict(location.conninfo):
+        more = {}
+    return connect(conninfo.make_conninfo(location.conninfo, **more, client_encoding="UTF8"), deadline)
 
 
 def wire_of(slot: Slot[Wire]) -> Wire:

@@ -228,10 +228,12 @@ ON CONFLICT (topic_id) DO UPDATE SET through = greatest(r.through, excluded.thro
 """
 
     # From a position on, so that what has been removed, and not been vacuumed, is not walked over again and again.
+    # Nobody waits for the disk: what a crash brings back, the next sweep removes, for which ``remains`` comes back too.
     reclaim: bytes = b"""
 WITH first AS MATERIALIZED (
     SELECT position FROM {records}
     WHERE topic_id = %(id)b::bigint AND position > %(after)b::bigint AND position <= %(through)b::bigint
+        AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
     ORDER BY position LIMIT %(most)b::bigint
 ), gone AS (
     DELETE FROM {records} r USING (SELECT min(position) AS low, max(position) AS high FROM first) AS span
@@ -241,7 +243,10 @@ SELECT count(*), coalesce(max(position), %(after)b::bigint) FROM first
 """
 
     # Not if the horizon moved on meanwhile.
-    drop_remains: bytes = b"DELETE FROM {remains} WHERE topic_id = %(id)b::bigint AND through = %(through)b::bigint"
+    drop_remains: bytes = b"""
+DELETE FROM {remains} WHERE topic_id = %(id)b::bigint AND through = %(through)b::bigint
+    AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+"""
 
     next_remains: bytes = b"""
 SELECT topic_id, through FROM {remains} WHERE topic_id >= %(id)b::bigint ORDER BY topic_id LIMIT 1
@@ -260,8 +265,8 @@ WITH slice AS MATERIALIZED (
     SELECT id, name, last_position - horizon_position AS records, size FROM {topics}
     WHERE id > %(id)b::bigint ORDER BY id LIMIT %(slice)b::bigint
 )
-SELECT id, id, name, records, size FROM slice WHERE records > %(records)b::bigint OR size > %(size)b::bigint
-UNION ALL SELECT max(id), 0, NULL, 0, 0 FROM slice
+SELECT id, id, name, records, size FROM slice
+WHERE records > %(records)b::bigint OR size > %(size)b::bigint OR id = (SELECT max(id) FROM slice) ORDER BY id
 """
 
     idle: bytes = b"""

@@ -13,20 +13,15 @@ from psycopg.types.numeric import Float8, Int8
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.postgres.wire import Wire
+from tailrace.backends.sql.clock import Clock
 from tailrace.backends.sql.cuts import NO_LIMIT, Cut, Horizon, horizon
 from tailrace.backends.sql.rows import TopicRow
-from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
+from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.retention import Retention
 
 PATIENCE = 0.5
 """Seconds that a sweep waits for a topic that is locked; then it is passed, and has its turn in the next one."""
-
-SLICE = 5000
-"""Topics whose sizes are looked at by one statement."""
-
-CLOCK_FOR = 1.0
-"""Seconds after which the server's clock is looked at again."""
 
 
 class PostgresGround(Ground):
@@ -45,33 +40,21 @@ class PostgresGround(Ground):
         self._statements = statements
         self._patience = patience
         self._moved = moved
-        self._clock = (-CLOCK_FOR, 0)
+        self._clock = Clock(lambda: int(self._ask(statements.now, {})[0][0]))
         self._reclaimed: dict[int, tuple[int, int]] = {}
 
     def stamp(self, ago: float) -> int:
         """Return the stamp of that many seconds ago, by the server's clock."""
-        read_at, then = self._clock
-        now = time.monotonic()
-        if now - read_at >= CLOCK_FOR or not then:
-            ((then,),) = self._ask(self._statements.now, {})
-            # From when the answer came: what is a little too young is kept.
-            read_at = now = time.monotonic()
-            self._clock = (read_at, then)
-        return max(0, then + int((now - read_at - ago) * 1e6))
+        return self._clock.stamp(ago)
 
     def aged(self, before: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of the index by age."""
         return self._in_order(self._statements.aged, before, after)
 
     def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
-        """Return topics in the order of their ids. Goes on through slices of the table until there are some."""
-        id_: int | None = max(0, after[1])
-        while id_ is not None:
-            values = {"id": Int8(id_), "slice": Int8(SLICE), "records": Int8(records), "size": Int8(size)}
-            *rows, (id_, *_) = self._ask(self._statements.overfull, values)
-            if rows:
-                return [_candidate(row) for row in rows]
-        return ()
+        """Return topics in the order of their ids."""
+        values = {"id": Int8(max(0, after[1])), "slice": Int8(SLICE), "records": Int8(records), "size": Int8(size)}
+        return [_candidate(row) for row in self._ask(self._statements.overfull, values)]
 
     def idle(self, before: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of the index of idle ones."""

@@ -20,6 +20,9 @@ _log = logging.getLogger("tailrace.store")
 BATCH = 100
 """Candidates that are looked up at once, and graves that are removed at once."""
 
+SLICE = 5000
+"""Topics whose sizes are looked at by one statement."""
+
 Key = tuple[int, int]
 START: Key = (-(2**63), -(2**63))
 _END: Key = (2**63 - 1, 2**63 - 1)
@@ -59,7 +62,10 @@ class Ground(Protocol):
         ...
 
     def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
-        """Return some topics with more than that. Their value is their id."""
+        """Return those among the next ``SLICE`` topics that have more than that, and the last one of them anyway.
+
+        Their value is their id. Nothing indexes sizes: where all topics have to be gone through, it is done in steps.
+        """
         ...
 
     def idle(self, before: int, after: Key) -> Sequence[Candidate]:
@@ -132,28 +138,27 @@ class Sweeper:
     def _age(self, tally: SweepTally) -> bool:
         if self._options.strictest.max_age is None:
             return True
-        return self._go_round("age", tally, self._aged, self._cut)
-
-    def _aged(self, after: Key) -> Iterator[Candidate]:
         oldest = oldest_kept(self._options.strictest, self._options, self._ground.stamp)
-        for found in _batches(lambda after: self._ground.aged(oldest, after), after):
-            if found.value < oldest_kept(self._options.kept(found.name), self._options, self._ground.stamp):
-                yield found
+
+        def aged(found: Candidate) -> bool:
+            return found.value < oldest_kept(self._options.kept(found.name), self._options, self._ground.stamp)
+
+        return self._go_round("age", tally, lambda after: self._ground.aged(oldest, after), aged, self._cut)
 
     def _overfull(self, tally: SweepTally) -> bool:
         # Appends keep these limits themselves: what is left is topics without one since a limit was lowered.
         keep = self._options.strictest
         if keep.max_records is None and keep.max_bytes is None:
             return True
-        return self._go_round("overfull", tally, self._over, self._cut)
-
-    def _over(self, after: Key) -> Iterator[Candidate]:
-        keep = self._options.strictest
         records, size = bound(keep.max_records), bound(keep.max_bytes)
-        for found in _batches(lambda after: self._ground.overfull(records, size, after), after):
+
+        def over(found: Candidate) -> bool:
             own = self._options.kept(found.name)
-            if found.records > bound(own.max_records) or found.size > bound(own.max_bytes):
-                yield found
+            return found.records > bound(own.max_records) or found.size > bound(own.max_bytes)
+
+        return self._go_round(
+            "overfull", tally, lambda after: self._ground.overfull(records, size, after), over, self._cut
+        )
 
     def _forget(self, tally: SweepTally) -> bool:
         if self._options.forget_after is None:
@@ -164,9 +169,7 @@ class Sweeper:
             tally.forgotten += self._ground.forget(found, idle)
             return True
 
-        return self._go_round(
-            "forget", tally, lambda after: _batches(lambda k: self._ground.idle(idle, k), after), forget
-        )
+        return self._go_round("forget", tally, lambda after: self._ground.idle(idle, after), lambda _: True, forget)
 
     def _expire(self, tally: SweepTally) -> bool:
         before = self._ground.stamp(self._options.tombstone_for)
@@ -179,17 +182,23 @@ class Sweeper:
         self,
         task: str,
         tally: SweepTally,
-        candidates: Callable[[Key], Iterator[Candidate]],
+        look: Callable[[Key], Sequence[Candidate]],
+        due: Callable[[Candidate], bool],
         handle: Callable[[Candidate, SweepTally], bool],
     ) -> bool:
-        """Go from where the last sweep ended to the end, and from the start to there; say whether that was all."""
+        """Go from where the last sweep ended to the end, and from the start to there; say whether that was all.
+
+        Args:
+            look: Returns the next candidates after a key.
+            due: Whether one of them is to be handled.
+        """
         start = self._at.pop(task, START)
         for first, last in ((start, _END), (START, start)):
-            for found in candidates(first):
+            for found in _batches(look, first):
                 if found.key > last:
                     break
-                finished = bool(tally.room) and _guarded(handle, found, tally)
-                if not finished:
+                # Asked for each one that is passed, too: a million of them are no short round.
+                if not tally.room or (due(found) and not _guarded(handle, found, tally)):
                     # After it, not at it: a topic that fills every budget must not be the only one that gets any.
                     self._at[task] = found.key
                     return False

@@ -19,7 +19,7 @@ from tailrace.backends.sqlite.maintenance import SqliteMaintenance
 from tailrace.backends.sqlite.session import Session
 from tailrace.backends.sqlite.sweep import SqliteGround
 from tailrace.backends.sqlite.watch import SqliteWatch
-from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
+from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, StoreUnusableError
 from tailrace.options import StoreOptions, StoreURL
 from tailrace.spi import (
     AppendOutcome,
@@ -165,3 +165,15 @@ def _too_much(outcome: AppendOutcome) -> bool:
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:
     """Open ``sqlite:///relative.db`` or ``sqlite:////absolute.db``."""
     return SqliteStore(locate(url), options)
+
+
+def open_engine(engine: object, options: StoreOptions) -> Backend:
+    """Refuse an ``Engine`` of SQLAlchemy.
+
+    Raises:
+        InvalidArgumentError: Always.
+    """
+    raise InvalidArgumentError(
+        "an engine of SQLite can not be used, since what it sets up is not what a store needs of its file: "
+        "pass the file, as sqlite:////path/to/events.db"
+    )

@@ -67,9 +67,11 @@ SELECT first_at, id, name, last_position - horizon_position, bytes FROM topics
 WHERE first_at IS NOT NULL AND first_at < ? AND (first_at, id) > (?, ?) ORDER BY first_at, id LIMIT ?
 """
 
+SLICE_END = "SELECT max(id) FROM (SELECT id FROM topics WHERE id > ? ORDER BY id LIMIT ?)"
+
 OVERFULL = """
 SELECT id, id, name, last_position - horizon_position, bytes FROM topics
-WHERE (last_position - horizon_position > ? OR bytes > ?) AND (id, id) > (?, ?) ORDER BY id LIMIT ?
+WHERE id > ? AND id <= ? AND (last_position - horizon_position > ? OR bytes > ? OR id = ?) ORDER BY id
 """
 
 IDLE = """

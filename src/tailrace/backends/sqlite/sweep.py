@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tailrace.backends.sql.cuts import Cut
-from tailrace.backends.sql.sweep import BATCH, Candidate, Ground, Key
+from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Session
 from tailrace.retention import Retention
@@ -32,7 +32,9 @@ class SqliteGround(Ground):
 
     def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of their ids."""
-        return self._candidates(statements.OVERFULL, (records, size, *after, BATCH))
+        first = max(after[1], 0)
+        ((last, *_),) = self._session().read(partial(_fetch, statements.SLICE_END, (first, SLICE)))
+        return self._candidates(statements.OVERFULL, (first, last, records, size, last)) if last else ()
 
     def idle(self, before: int, after: Key) -> Sequence[Candidate]:
         """Return topics in the order of the index of idle ones."""

@@ -22,6 +22,7 @@ from tailrace.testing.contract.cancellation import TestCancellation
 from tailrace.testing.contract.checkpoint import TestCheckpoint
 from tailrace.testing.contract.close import TestClose
 from tailrace.testing.contract.cursors import TestCursors
+from tailrace.testing.contract.deferred import TestDeferred
 from tailrace.testing.contract.fork import TestFork
 from tailrace.testing.contract.idle import TestIdleWaits
 from tailrace.testing.contract.independence import TestOrderAndIndependence
@@ -58,6 +59,7 @@ __all__ = [
     "TestCheckpoint",
     "TestClose",
     "TestCursors",
+    "TestDeferred",
     "TestFork",
     "TestIdleWaits",
     "TestLeaks",

@@ -106,6 +106,7 @@ class MariadbServer(ServerNode):
         try:
             return pymysql.connect(
                 unix_socket=str(self.unix_socket),
+                ssl_disabled=True,
                 user=SUPERUSER,
                 password=self.password or "",
                 database=database,
