@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import random
 
+from tailrace import aio
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.server.call import Call
 from tailrace.server.response import Response
@@ -60,14 +61,22 @@ async def events(call: Call) -> Response | None:
         except DurableStreamUnavailableError:
             await _later(call, opened)
         else:
-            with contextlib.closing(subscription), contextlib.suppress(OSError):
-                # An OSError is how some servers say that the client has gone.
-                if not gone.done():
-                    await _start(call)
-                    await stream.run(subscription)
+            # An OSError is how some servers say that the client has gone.
+            with contextlib.suppress(OSError):
+                await _run(call, stream, subscription)
         finally:
             gone.cancel()
     return None
+
+
+async def _run(call: Call, stream: EventStream, subscription: aio.Subscription) -> None:
+    try:
+        await _start(call)
+    except BaseException:
+        subscription.close()
+        raise
+    # Closed by the stream from here on, and only if it is not what others follow by now.
+    await stream.run(subscription)
 
 
 async def _later(call: Call, opened: Opened | None) -> None:

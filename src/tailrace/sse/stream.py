@@ -156,7 +156,8 @@ class EventStream(Sleeper):
             while isinstance(got, DurableStreamRecord) and size < WRITE_BYTES:
                 events.append(self._frames.event(got))
                 size += len(events[-1])
-                last, got = got, await subscription.receive(0)
+                last = got
+                got = await subscription.receive(0)
         except DurableStreamError as error:
             # What was received before is not lost: only what comes after it is.
             failed = error
