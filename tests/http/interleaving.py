@@ -145,12 +145,15 @@ class ReaderAt:
         exchange = Exchange(self._application, path_of(TOPIC, start=self._start), self._last_id, stall=stall)
         exchange.took = lambda body: self._take(exchange, body)
         running = asyncio.ensure_future(exchange.run())
+        begun = asyncio.get_running_loop().time()
         try:
             await asyncio.wait_for(
                 asyncio.shield(running), 20 if patient else chance.choice((0.0, 0.01, 0.1, 0.5, 2.0))
             )
         except TimeoutError:
             assert not patient, f"a reader hangs at {self._life}:{self._next}, {self._truth.lives[-1]}"
+        if running.done() and not self.finished and exchange.status == 200 and self._wrong is None:
+            raise AssertionError(f"sent away for nothing after {exchange.times[-1] - begun:.3f} seconds")
         exchange.vanish()
         await asyncio.wait_for(running, 20)
         if self._wrong is not None:
