@@ -29,6 +29,8 @@ def test_readers_go_on_by_themselves_when_the_server_was_killed(replica: Callabl
             assert [reader.result() for reader in readers] == [numbered(10, 2 * start)] * 4
         for one in entered:
             one.close()
+        streams.close()
+        server.kill()
 
 
 def test_readers_go_on_by_themselves_when_the_server_was_restarted_in_peace(replica: Callable[..., Replica]) -> None:
@@ -41,9 +43,14 @@ def test_readers_go_on_by_themselves_when_the_server_was_restarted_in_peace(repl
             server.restart()
             topic.append(b"x")
             assert reader.result() == [b"x"]
+        streams.close()
+        server.kill()
 
 
-def test_appends_while_the_server_is_killed_are_stored_once_or_told(replica: Callable[..., Replica]) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.long)])
+def test_appends_while_the_server_is_killed_are_stored_once_or_told(
+    replica: Callable[..., Replica], kills: int
+) -> None:
     server = replica()
     known: dict[bytes, str] = {}
     ended = threading.Event()
@@ -64,7 +71,7 @@ def test_appends_while_the_server_is_killed_are_stored_once_or_told(replica: Cal
         topic.append(b"first")
         with topic.subscribe_from_beginning() as subscription:
             writers = [Background(lambda writer=writer: append(streams, writer)) for writer in range(4)]  # type: ignore[misc]
-            for _ in range(3):
+            for _ in range(kills):
                 before = sum(outcome == "appended" for outcome in tuple(known.values()))
                 wait_until(lambda before=before: sum(o == "appended" for o in tuple(known.values())) > before + 20)  # type: ignore[misc]
                 server.kill()
@@ -76,6 +83,8 @@ def test_appends_while_the_server_is_killed_are_stored_once_or_told(replica: Cal
             seen = []
             while not seen or seen[-1] != b"last":
                 seen += payloads(take(subscription, 1))
+        streams.close()
+        server.kill()
     assert len(seen) == len(set(seen))
     stored = set(seen) - {b"first", b"last"}
     assert stored >= {payload for payload, outcome in known.items() if outcome == "appended"}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tailrace import spi
+from tailrace.boundaries import MAX_POSITION
 from tailrace.wire import checks
 from tailrace.wire.failures import failure_of, kind_of
 from tailrace.wire.framing import MalformedError, frame, from_json, to_json
@@ -92,8 +93,9 @@ def _page(
     measured = checks.items(lengths, "the lengths", len(numbered))
     records: list[spi.StoredRecord] = []
     for position, tag, length in zip(numbered, tagged, measured, strict=True):
-        if type(position) is not int or type(tag) is not int:
-            raise MalformedError("a position or a tag is not a whole number")
+        # By hand: it is done for every record that is read.
+        if type(position) is not int or type(tag) is not int or not (0 < position <= MAX_POSITION and 0 <= tag < 2**32):
+            raise MalformedError("a position or a tag is not a whole number of its range")
         ends = at + checks.whole(length, "a length", len(payloads))
         records.append(spi.StoredRecord(position, tag, bytes(payloads[at:ends])))
         at = ends
