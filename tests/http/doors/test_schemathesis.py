@@ -1,4 +1,4 @@
-"""Requests that nobody would write, made from the server's own description: no 500, and nothing else that is not in it."""
+"""Requests that nobody would write, made from the server's own description: no 500, and nothing that is not in it."""
 
 import json
 from collections.abc import Iterator
