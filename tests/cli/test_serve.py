@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.cli.commands import PATIENCE, Command
-from tests.http.serving import drained, listener
+from tests.http.doors.serving import drained, listener
 
 from tailrace.cli.exits import Code
 

@@ -108,7 +108,7 @@ _TOPICS_AND_SERVER: Mapping[tuple[str, str], Operation] = {
                 schema={"enum": ["text", "json", "base64"], "default": "text"},
             ),
         ),
-        problems=("bad-token", "gone"),
+        problems=("bad-token", "gone", "overloaded"),
     ),
     ("GET", "/v1/topics/{topic}/events"): Operation(
         summary="Stream a topic as Server-Sent Events, resumed by their ids.",

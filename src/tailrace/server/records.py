@@ -4,12 +4,13 @@ import base64
 import json
 from collections.abc import Callable
 
-from tailrace import limits
+from tailrace import aio, limits
 from tailrace.errors import DurableStreamError, PayloadTooLargeError
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd
 from tailrace.server.call import Call
 from tailrace.server.problems import Problem, problem_of
 from tailrace.server.response import Response, json_response
+from tailrace.sse import Stop
 
 NDJSON = b"application/x-ndjson"
 
@@ -70,7 +71,7 @@ async def read(call: Call) -> Response:
     page: list[DurableStreamRecord] = []
     size, caught_up = 0, False
     async with await call.subscribe(query.get("start"), opened) as subscription:
-        got: DurableStreamRecord | Closed | None = await subscription.receive(wait)
+        got = await _first(call, subscription, wait)
         while isinstance(got, DurableStreamRecord):
             page.append(got)
             size += len(got.payload)
@@ -84,6 +85,28 @@ async def read(call: Call) -> Response:
     records = [{"token": call.token(record.cursor), **encode(record.payload)} for record in page]
     following = records[-1]["token"] if records else call.token(after)
     return json_response({"records": records, "next": following, "caught_up": caught_up, "end": _told(end)})
+
+
+async def _first(call: Call, subscription: aio.Subscription, wait: float) -> DurableStreamRecord | Closed | None:
+    if not wait:
+        return await subscription.receive(0)
+    live, principal = call.service.live, call.principal
+    if not live.admits(principal.name):
+        raise Problem("overloaded", "there are as many streams and waiting reads as this server holds")
+    # Counted and ended like a stream, which it would be if its client could: a server that ends must not wait for it.
+    with live.entered(_Waiting(subscription), principal.name, expires_at=principal.expires_at):
+        return await subscription.receive(wait)
+
+
+class _Waiting:
+    """A read that waits, as something that can be ended."""
+
+    def __init__(self, subscription: aio.Subscription) -> None:
+        self._subscription = subscription
+
+    def stop(self, why: Stop) -> None:
+        """Let it return at once."""
+        self._subscription.close()
 
 
 PAGE_BYTES = 4 * 2**20

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.http.serving import Served, drained, served
+from tests.http.doors.serving import Served, drained, served
 
 from tailrace.server import ServerSettings, connection
 from tailrace.server.problems import KINDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.http.serving import Served, served
+from tests.http.doors.serving import Served, served
 
 from tailrace.server import readiness
 from tailrace.server.access import AccessKey, AccessKeys
