@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.http.browser import Browser
 from tests.http.server import LocalServer, Replica
@@ -64,3 +65,10 @@ def replica(store: str, keys: Path) -> Iterator[Callable[..., Replica]]:
 def browser() -> Iterator[Browser]:
     with Browser() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[httpx.Client]:
+    """One for all: making one takes longer than most requests."""
+    with httpx.Client(timeout=30, limits=httpx.Limits(max_keepalive_connections=0)) as made:
+        yield made

@@ -20,24 +20,22 @@ def path_of(topic: str, **query: str) -> str:
 
 
 class Seen:
-    """What a reader has seen. Pure."""
+    """What a reader has seen, over all of its connections: events, and the records among them. Pure."""
 
     def __init__(self) -> None:
         self.response = Response()
         self.parser = Parser()
         self.events: list[Event] = []
+        self.payloads: list[bytes] = []
         self._parsed = 0
 
     def take(self, received: bytes) -> None:
         self.response.feed(received)
         for chunk in self.response.chunks[self._parsed :]:
-            self.events += self.parser.feed(chunk)
+            fresh = self.parser.feed(chunk)
+            self.events += fresh
+            self.payloads += [event.payload for event in fresh if event.type in ("message", "base64")]
         self._parsed = len(self.response.chunks)
-
-    @property
-    def payloads(self) -> list[bytes]:
-        """The records among the events."""
-        return [event.payload for event in self.events if event.type in ("message", "base64")]
 
     @property
     def last_id(self) -> str:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from tailrace import StreamClient
 from tailrace.asgi import Receive, Scope, Send
 from tailrace.opening import open_backend
-from tailrace.server import Application, ServerSettings, listening
+from tailrace.server import Application, Gate, ServerSettings, listening
 from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import PortClaim
 from tailrace.testing.servers.started import Started
@@ -68,6 +68,7 @@ class LocalServer(Started):
         settings: Of the server; heartbeats are half a second apart if nothing is said.
         ring: Keys of its tokens.
         around: Puts something before the application.
+        gate: Who is let in; everybody if nothing is said.
         run: Which server.
     """
 
@@ -78,12 +79,14 @@ class LocalServer(Started):
         settings: Mapping[str, Any] | None = None,
         ring: KeyRing | None = None,
         around: Callable[[Application], ASGI] = lambda application: application,
+        gate: Gate | None = None,
         run: Run = with_uvicorn,
         **options: Any,
     ) -> None:
         self.store = store
         self._settings = ServerSettings(**{"heartbeat": 0.5, "retry": 0.2, **(settings or {})})
         self._ring = ring or KeyRing.new()
+        self._gate = gate
         self._around, self._run, self._options = around, run, options
         self._claim = PortClaim()
         self._thread: threading.Thread | None = None
@@ -101,7 +104,7 @@ class LocalServer(Started):
     @override
     def start(self) -> None:
         backend, options = open_backend(self.store, self._options)  # type: ignore[arg-type]
-        self.application = Application(backend, self._ring, settings=self._settings, options=options)
+        self.application = Application(backend, self._ring, gate=self._gate, settings=self._settings, options=options)
         # Somebody else on the same store, as a worker is: it shares what a memory store holds.
         self.streams = StreamClient(backend)
         begun = threading.Event()
