@@ -2,6 +2,7 @@
 
 import asyncio
 import enum
+import random
 
 from tailrace import aio
 from tailrace.asgi import Send
@@ -73,7 +74,7 @@ class EventStream(Sleeper):
             await self._write(self._frames.prime(self._cursor, self._retry))
             last = await self._deliver()
             if self._stop is not Stop.GONE:
-                await self._finish(self._frames.prime(self._cursor, self._retry) if last is None else last)
+                await self._finish(self._later() if last is None else last)
         finally:
             self._beating.cancel()
             self._give_up()
@@ -212,6 +213,10 @@ class EventStream(Sleeper):
             self._due = self._sleep is not None
             self.wake()
         self._beating = self._loop.call_later(self._heartbeat - silent, self._beat)
+
+    def _later(self) -> bytes:
+        # Spread: a server that goes down sends all its readers away in one instant, and others have to take them.
+        return self._frames.prime(self._cursor, self._retry * random.uniform(0.5, 1.5))
 
     async def _write(self, body: bytes) -> None:
         """Send whole events. Waits for a client that does not take them."""
