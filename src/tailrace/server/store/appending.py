@@ -43,7 +43,12 @@ async def _appended(call: Call, entries: Sequence[spi.Entry], timeout: float) ->
                 under_way.append(refused)
                 continue
             future: asyncio.Future[None] = loop.create_future()
-            under_way.append(engine.submit(entry.topic, entry.payloads, _waking(waker.wake, future)))
+            # A topic that a transaction holds keeps only those waiting whose client is ready to: it has a queue
+            # of its own for them there.
+            woken = _waking(waker.wake, future)
+            under_way.append(
+                engine.submit(entry.topic, entry.payloads, woken, within=timeout, goes_aside=entry.may_wait)
+            )
             settled.append(future)
         for future in settled:
             await future
