@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bench import (
+    http_append,
+    http_fanout,
+    http_scale,
     mysql_append,
     postgres_append,
     postgres_read,
@@ -39,6 +42,9 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "sqlite-retention": retention.on_sqlite,
     "postgres-retention": retention.on_postgres,
     "mysql-retention": retention.on_mysql,
+    "http-append": http_append.run,
+    "http-fan-out": http_fanout.run,
+    "http-scale": http_scale.run,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }

@@ -17,7 +17,7 @@ from typing_extensions import override
 from bench.http_servers import Served
 
 PAYLOAD_BYTES = 100
-EVENT = re.compile(rb"(?:data:|) ?(\d{18})x")
+STAMP = re.compile(rb"(\d{18})x")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Reader(asyncio.Protocol):
         self.events += data.count(b"..\n")
         if self.timed:
             now = time.monotonic_ns()
-            self.late += [now - int(stamp) for stamp in re.findall(rb"(\d{18})x", data)]
+            self.late += [now - int(stamp) for stamp in STAMP.findall(data)]
 
 
 async def connect(served: Served, make: Callable[[], asyncio.Protocol], count: int) -> list[asyncio.Protocol]:
@@ -142,8 +142,3 @@ async def post(served: Served, concurrency: int, seconds: float, *, rate: float 
 def quantile(values: list[float], share: float) -> float:
     """Return the value below which that share lies."""
     return statistics.quantiles(values, n=1000)[int(share * 1000) - 1] if len(values) > 1 else values[0]
-
-
-def run(work: Callable[[], "asyncio.Future[object]"]) -> object:
-    """Run a coroutine function on the fast loop."""
-    return uvloop.run(work())
