@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
-import uvloop
 from typing_extensions import override
 
 from bench.http_servers import Served

@@ -1,4 +1,4 @@
-"""Ten thousand live connections of Server-Sent Events in one server process: memory, idle work, and one record to all."""
+"""Ten thousand live connections of Server-Sent Events in one process: memory, idle work, and one record to all."""
 
 import asyncio
 import os
