@@ -19,6 +19,10 @@ JOBS ?= 3
 # Stores that must be tested: a missing one fails the run instead of being left out of it.
 REQUIRE_STORES ?=
 
+# What mysqlclient is built against.
+MARIADB := $(abspath $(VENV))/debian-servers/mysqlclient
+COMMA := ,
+
 PYTEST := $(BIN)/python -m pytest $(if $(REQUIRE_STORES),--require-stores=$(REQUIRE_STORES))
 
 # The theme's advertisement for its successor is not a warning about these pages.
@@ -28,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long servers simulate check format types layers bench docs docs-serve constraints clean
+.PHONY: help demo test test-long servers mysqlclient simulate check format types layers bench docs docs-serve constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +49,11 @@ test-long: $(VENV)/.for-work servers ## Run the tests that take minutes: crashes
 
 servers: $(VENV)/.for-work ## Fetch the servers for tests that no Python package brings (Debian; nothing is installed)
 	@$(BIN)/python -m tailrace.testing.servers.fetching
+
+mysqlclient: servers ## Build mysqlclient, which has no wheel, so that its tests run (needs a C compiler)
+	MYSQLCLIENT_CFLAGS="-I$(MARIADB)/usr/include/mariadb" \
+	  MYSQLCLIENT_LDFLAGS="$(foreach dir,$(wildcard $(MARIADB)/usr/lib/*-linux-gnu),-L$(dir) -Wl$(COMMA)-rpath$(COMMA)$(dir)) -lmariadb" \
+	  $(PIP) install --no-cache-dir --no-binary mysqlclient --build-constraint constraints.txt 'mysqlclient>=2.2'
 
 simulate: $(VENV)/.for-work ## Simulate the engine in virtual time: SEED=... first seed, RUNS=... how many
 	$(BIN)/python -m tests.simulation --seed $(or $(SEED),0) --runs $(or $(RUNS),2000)

@@ -1,7 +1,5 @@
 """From publishing to receiving, in two processes: an append and a subscription, against Redis' own pub/sub."""
 
-import multiprocessing
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -9,12 +7,8 @@ from multiprocessing.connection import Connection
 import redis
 from tests.redis_server import redis_server
 
-import tailrace
 from bench.pairs import Result, paired
-
-SAMPLES = 400
-EVERY = 0.003
-PAYLOAD = b"x" * 200
+from bench.waking import PAYLOAD, append, receive, times
 
 
 def run(pairs: int) -> Iterator[Result]:
@@ -23,49 +17,11 @@ def run(pairs: int) -> Iterator[Result]:
         yield paired(
             "Redis: append to receive between two processes, p50, against pub/sub",
             "1/s",
-            lambda: 1 / statistics.median(latencies(url, receive, append)),
-            lambda: 1 / statistics.median(latencies(url, hear, publish)),
+            lambda: 1 / times(url, receive, append).p50,
+            lambda: 1 / times(url, hear, publish).p50,
             pairs=pairs,
             goal=1 / 1.5,
         )
-
-
-def latencies(
-    url: str, reader: Callable[[str, Connection], None], writer: Callable[[str], Callable[[], object]]
-) -> list[float]:
-    """Return the seconds from each call to the arrival of what it sent."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=reader, args=(url, there))
-    process.start()
-    assert here.recv() == "ready"
-    write = writer(url)
-    sent: list[float] = []
-    for _ in range(SAMPLES):
-        time.sleep(EVERY)
-        sent.append(time.monotonic())
-        write()
-    arrived = here.recv()
-    process.join()
-    return [after - before for after, before in zip(arrived, sent, strict=True)]
-
-
-def append(url: str) -> Callable[[], object]:
-    """Return what appends one record."""
-    topic = tailrace.connect(url).topic("t")
-    return lambda: topic.append(PAYLOAD)
-
-
-def receive(url: str, there: Connection) -> None:
-    """Receive every record, and send back when each came."""
-    with tailrace.connect(url) as streams, streams.topic("t").subscribe_from_tail() as subscription:
-        subscription.receive(0.2)
-        there.send("ready")
-        arrived: list[float] = []
-        while len(arrived) < SAMPLES:
-            if subscription.receive(10.0) is not None:
-                arrived.append(time.monotonic())
-        there.send(arrived)
 
 
 def publish(url: str) -> Callable[[], object]:
@@ -74,7 +30,7 @@ def publish(url: str) -> Callable[[], object]:
     return lambda: client.publish("raw", PAYLOAD)
 
 
-def hear(url: str, there: Connection) -> None:
+def hear(url: str, samples: int, there: Connection) -> None:
     """Receive every message, and send back when each came."""
     client = redis.Redis.from_url(url, protocol=2)
     with client.pubsub(ignore_subscribe_messages=False) as pubsub:
@@ -82,7 +38,7 @@ def hear(url: str, there: Connection) -> None:
         assert pubsub.get_message(timeout=5) is not None
         there.send("ready")
         arrived: list[float] = []
-        while len(arrived) < SAMPLES:
+        while len(arrived) < samples:
             if pubsub.get_message(timeout=10.0) is not None:
                 arrived.append(time.monotonic())
         there.send(arrived)

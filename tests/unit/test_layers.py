@@ -17,6 +17,7 @@ ROOT = "tailrace"
 _WORDS = "errors limits records boundaries"
 _PURE = f"{_WORDS} options retention cursors protocols instrument"
 _STORE = f"{_WORDS} options retention instrument forks native spi"
+_SERVER = "backends.connections backends.handle backends.pulse backends.vigil"
 _FACADE = f"{_PURE} arguments forks native spi engine"
 
 # A folder stands for everything in it. Its modules may import each other and what stands at the right.
@@ -42,11 +43,14 @@ ARROWS = {
     "backends.memory": _STORE,
     # What several stores stand on, and no store itself.
     "backends.connections": "errors native",
+    "backends.pulse": "errors",
+    "backends.vigil": "errors native spi",
+    "backends.handle": "errors spi backends.vigil",
     "backends.sql": _STORE,
-    "backends.sqlite": f"{_STORE} backends.sql",
-    "backends.redis": f"{_STORE} backends.connections",
-    "backends.postgres": f"{_STORE} backends.connections backends.sql",
-    "backends.mysql": f"{_STORE} backends.connections backends.sql",
+    "backends.sqlite": f"{_STORE} backends.sql backends.vigil",
+    "backends.redis": f"{_STORE} {_SERVER}",
+    "backends.postgres": f"{_STORE} {_SERVER} backends.sql",
+    "backends.mysql": f"{_STORE} {_SERVER} backends.sql",
     "backends.http": f"{_STORE} backends.connections wire",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,

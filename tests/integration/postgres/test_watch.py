@@ -11,7 +11,8 @@ from tests.integration.postgres.conftest import Watching
 from tests.integration.postgres.heads import Heads, moved
 
 from tailrace import DurableStreamUnavailableError, spi
-from tailrace.backends.postgres import probing, pulse
+from tailrace.backends import pulse
+from tailrace.backends.postgres import probing
 from tailrace.backends.postgres.channels import COUNT, NAMED
 from tailrace.backends.postgres.line import connect
 from tailrace.backends.postgres.watch import PostgresWatch

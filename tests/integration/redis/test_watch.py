@@ -11,7 +11,8 @@ from tests.integration.redis.crowd import until
 from tests.integration.redis.steps import append
 
 from tailrace import DurableStreamRecord, DurableStreamUnavailableError, StreamClient, spi
-from tailrace.backends.redis import RedisStore, pulse
+from tailrace.backends import pulse
+from tailrace.backends.redis import RedisStore
 from tailrace.options import EngineOptions
 from tailrace.testing.faults import FlakyProxy
 

@@ -5,12 +5,12 @@ Connections: ``calls.py``, ``dialing.py``, ``line.py``. Operations: ``maintenanc
 ``schema.py``. How the server is set: ``examination.py``.
 """
 
-import weakref
 from collections.abc import Sequence
 
 from typing_extensions import override
 
 from tailrace import limits
+from tailrace.backends.handle import Handle
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
@@ -43,7 +43,6 @@ from tailrace.spi import (
     ReadRequest,
     Transactional,
     Unborn,
-    Watch,
 )
 
 LEAST_PATIENCE = 2.0
@@ -53,7 +52,7 @@ MARGIN = 2**16
 """Bytes of ``max_allowed_packet`` that no payload may take: a row has more than it, and so has an answer."""
 
 
-class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
+class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional):
     """One handle on a database of MySQL or MariaDB. Thread-safe; reopens after a fork.
 
     Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
@@ -68,6 +67,7 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
     """
 
     def __init__(self, location: Location, options: StoreOptions | None = None) -> None:
+        super().__init__()
         options = self._options = options or StoreOptions()
         self._location = location
         self._prefix = location.prefix
@@ -78,9 +78,6 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
         self._reading = Reading(calls, statements, options.tombstone_for)
         self._ground = MysqlGround(calls, transactions, statements, self._patience)
         self._sweeper = Sweeper(self._ground, options)
-        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
-        self._watches: weakref.WeakSet[MysqlWatch] = weakref.WeakSet()
-        self._closed = False
         try:
             self._product, self._durability, packet = self._greet()
             schema.check(calls, location.prefix, self._deadline(), create=bool(options.create))
@@ -153,34 +150,21 @@ class MysqlStore(MysqlMaintenance, Examinable, Transactional, Backend):
         self._transactions.run(work, self._deadline())
 
     @override
-    def watch(self) -> Watch:
-        self._check_open()
-        watch = MysqlWatch(self._location, self._statements, self._patience)
-        self._watches.add(watch)
-        return watch
-
-    @override
     def examine(self) -> Findings:
         deadline = self._deadline()
         return self._calls.again(lambda line: examination.examine(line, self._location, deadline), deadline)
 
     @override
-    def close(self) -> None:
-        self._closed = True
-        for watch in tuple(self._watches):
-            watch.close()
+    def _open_watch(self) -> MysqlWatch:
+        return MysqlWatch(self._location, self._statements, self._patience)
+
+    @override
+    def _disconnect(self) -> None:
         self._calls.close()
 
-    def after_fork(self) -> None:
-        """Leave what is the parent's alone."""
-        for watch in tuple(self._watches):
-            watch.disown()
-        self._watches.clear()
+    @override
+    def _forget(self) -> None:
         self._calls.forget()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
 
     def _greet(self) -> tuple[str, str, int]:
         deadline = self._deadline()

@@ -150,6 +150,9 @@ def _mysqlclient() -> Any:  # noqa: ANN401 - a driver without types
         import MySQLdb  # type: ignore[import-untyped]
     except ImportError as exc:
         raise StoreUnusableError("driver=mysqlclient is not installed: pip install mysqlclient") from exc
+    if MySQLdb.version_info[:2] < (2, 2):
+        # It knows no ssl_mode.
+        raise StoreUnusableError("this mysqlclient is too old: 2.2 or newer is needed, or driver=pymysql")
     return MySQLdb
 
 

@@ -7,11 +7,11 @@ server is set: ``examination.py``.
 
 import logging
 import time
-import weakref
 from collections.abc import Sequence
 
 from typing_extensions import override
 
+from tailrace.backends.handle import Handle
 from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.channels import Channels
 from tailrace.backends.postgres.engines import from_engine
@@ -46,13 +46,12 @@ from tailrace.spi import (
     ReadRequest,
     Transactional,
     Unborn,
-    Watch,
 )
 
 _log = logging.getLogger("tailrace.store")
 
 
-class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
+class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
     """One handle on a PostgreSQL database. Thread-safe; reopens after a fork.
 
     Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
@@ -67,6 +66,7 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
     """
 
     def __init__(self, location: Location, options: StoreOptions | None = None) -> None:
+        super().__init__()
         options = self._options = options or StoreOptions()
         tables = self._tables = Tables(location.schema, location.prefix)
         session = self._session = Session(location)
@@ -81,9 +81,6 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
         self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
         self._prompt_ground = PostgresGround(session, prompt, patience, self._teller.tell)
         self._outbox = Outbox(session, tables, options, self._channels, self._cut_if_free)
-        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
-        self._watches: weakref.WeakSet[PostgresWatch] = weakref.WeakSet()
-        self._closed = False
         try:
             self._version = self._find(create=options.create is True)
             self._durability = durability(session, time.monotonic() + patience)
@@ -141,33 +138,24 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
         self._writing.seal(topic, error)
 
     @override
-    def watch(self) -> Watch:
-        self._check_open()
-        session = self._session
-        watch = PostgresWatch(
-            session.dial, self._channels, self._tables["topics"], session.name, self._options.append_timeout
-        )
-        self._watches.add(watch)
-        return watch
-
-    @override
     def examine(self) -> Findings:
         self._check_open()
         return examine(self._session, self._tables, time.monotonic() + self._options.append_timeout)
 
     @override
-    def close(self) -> None:
-        self._closed = True
-        for watch in tuple(self._watches):
-            watch.close()
+    def _open_watch(self) -> PostgresWatch:
+        session = self._session
+        return PostgresWatch(
+            session.dial, self._channels, self._tables["topics"], session.name, self._options.append_timeout
+        )
+
+    @override
+    def _disconnect(self) -> None:
         self._teller.close()
         self._session.close()
 
-    def after_fork(self) -> None:
-        """Leave the parent's watches alone. Connections see to themselves."""
-        for watch in tuple(self._watches):
-            watch.disown()
-        self._watches.clear()
+    @override
+    def _forget(self) -> None:
         self._teller.disown()
 
     def _find(self, *, create: bool) -> str:
@@ -194,10 +182,6 @@ class PostgresStore(PostgresMaintenance, Examinable, Transactional, Backend):
             ground.cut_topic(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
         except DurableStreamUnavailableError as exc:
             _log.warning("a topic could not be cut to its limits, and is left to a sweep: %s", exc)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
 
 
 def open_engine(engine: object, options: StoreOptions) -> Backend:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from tailrace.backends.postgres.channels import Channels, words
 from tailrace.backends.postgres.line import Line
-from tailrace.backends.postgres.pulse import Pulse
+from tailrace.backends.postgres.pulse import PostgresPulse
 
 
 class Listening:
@@ -19,7 +19,7 @@ class Listening:
     def __init__(self, line: Line, channels: Channels, name: str, patience: float) -> None:
         self._line = line
         self._channels = channels
-        self._pulse = Pulse(line, name, patience)
+        self._pulse = PostgresPulse(line, name, patience)
         self._followed: dict[str, dict[str, set[str]]] = {}
 
     @property

@@ -1,50 +1,24 @@
-"""Whether the other end of a connection that mostly listens is still there."""
+"""Whether the server is still there at the other end of the connection that listens."""
 
 import time
 
+from typing_extensions import override
+
 from tailrace.backends.postgres.line import Line
-from tailrace.errors import DurableStreamUnavailableError
-
-SILENCE = 5.0
-"""Seconds of silence after which the other end is asked whether it is there, and then has to answer."""
+from tailrace.backends.pulse import Pulse
 
 
-class Pulse:
+class PostgresPulse(Pulse):
     """Not thread-safe. Raises what ``Line`` raises.
 
     Args:
         name: Of the other end, for messages.
         patience: Seconds that sending may take.
-
-    Attributes:
-        asked: Since when an answer to whether it is there is missing; ``None`` while none is.
     """
 
     def __init__(self, line: Line, name: str, patience: float) -> None:
-        self.asked: float | None = None
+        super().__init__(name, patience)
         self._line = line
-        self._name = name
-        self._patience = patience
-        self._heard = time.monotonic()
-
-    @property
-    def due(self) -> float:
-        """When it has to be looked after again."""
-        return (self._heard if self.asked is None else self.asked) + SILENCE
-
-    def look_after(self, now: float) -> None:
-        """Ask an end that is silent whether it is there.
-
-        Raises:
-            DurableStreamUnavailableError: It has been asked, and is silent.
-        """
-        if now < self.due:
-            return
-        if self.asked is not None:
-            raise DurableStreamUnavailableError(f"{self._name} has been silent for {now - self._heard:.0f} s")
-        self.asked = now
-        # The cheapest question: no statement at all.
-        self._line.send("", None, now + self._patience)
 
     def hear(self) -> None:
         """Take in what has arrived, after waiting for the descriptor said that something has."""
@@ -58,3 +32,8 @@ class Pulse:
         if self.asked is not None:
             self._line.settle(deadline)
             self.asked = None
+
+    @override
+    def _ask(self, deadline: float) -> None:
+        # No statement at all.
+        self._line.send("", None, deadline)

@@ -3,17 +3,20 @@
 Which of the two is found out each time a watch is opened: ``probing.py``.
 """
 
+import contextlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
+from psycopg import Error
 from typing_extensions import override
 
 from tailrace.backends.postgres.channels import Channels
-from tailrace.backends.postgres.line import Dial
+from tailrace.backends.postgres.line import Dial, Line
 from tailrace.backends.postgres.listening import Listening
 from tailrace.backends.postgres.polling import Polling
 from tailrace.backends.postgres.probing import hears
-from tailrace.backends.postgres.vigil import Vigil
+from tailrace.backends.vigil import Vigil
+from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes
 
 
@@ -32,7 +35,14 @@ class PostgresWatch(Vigil):
     """
 
     def __init__(self, dial: Dial, channels: Channels, topics: str, name: str, patience: float) -> None:
-        super().__init__(dial, name, patience)
+        super().__init__()
+        self._name = name
+        self._patience = patience
+        try:
+            self._line = Line(dial(time.monotonic() + patience), self._alarm, lambda: self._closed)
+        except BaseException:
+            self._close_pipe()
+            raise
         self._way: Listening | Polling
         try:
             with self._entered() as deadline:
@@ -70,6 +80,28 @@ class PostgresWatch(Vigil):
                 moved = self._way.take()
                 if moved or interrupted or now >= deadline:
                     return Changes(moved)
-                arrived, interrupted = self._sleep(max(0.0, min(deadline, self._way.due) - now))
-                if arrived:
+                ready, interrupted = self._sleep(min(deadline, self._way.due) - now, self._line.fileno())
+                if self._line.fileno() in ready:
                     self._way.hear()
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[float]:
+        """Give the deadline of one question."""
+        with self._inside():
+            try:
+                yield time.monotonic() + self._patience
+            except TimeoutError as exc:
+                raise DurableStreamUnavailableError(f"{self._name} did not answer in time") from exc
+            except (Error, OSError) as exc:
+                if self._closed:
+                    raise DurableStreamUnavailableError("the watch is closed") from exc
+                said = " ".join(str(exc).split())
+                raise DurableStreamUnavailableError(f"the watch of {self._name} was lost [{said}]") from exc
+
+    @override
+    def _release(self) -> None:
+        self._line.close()
+
+    @override
+    def _abandon(self) -> None:
+        self._line.disown()

@@ -6,11 +6,11 @@ How they are set: ``settings.py``, ``durability.py``, ``examination.py``.
 """
 
 import time
-import weakref
 from collections.abc import Sequence
 
 from typing_extensions import override
 
+from tailrace.backends.handle import Handle
 from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.durability import ASKED, sentence
 from tailrace.backends.redis.examination import examine
@@ -42,11 +42,10 @@ from tailrace.spi import (
     ReadOutcome,
     ReadRequest,
     Unborn,
-    Watch,
 )
 
 
-class RedisStore(RedisMaintenance, Examinable, Backend):
+class RedisStore(Handle, RedisMaintenance, Examinable):
     """One handle on Redis or Valkey servers. Thread-safe; reopens after a fork.
 
     Also implements ``Maintenance`` and ``Examinable``.
@@ -74,6 +73,7 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         wait_timeout: float = 1.0,
         options: StoreOptions | None = None,
     ) -> None:
+        super().__init__()
         options = options or StoreOptions()
         confirmation = self._confirmation = Confirmation(wait_replicas, wait_timeout)
         nodes = self._nodes = nodes_of(client)
@@ -85,9 +85,6 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         self._writing = Writing(nodes, keys, options, confirmation)
         self._upkeep = Upkeep(nodes, keys, self._writing, options)
         self._sweeper = Sweeper(self._upkeep)
-        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
-        self._watches: weakref.WeakSet[Listening] = weakref.WeakSet()
-        self._closed = False
         try:
             self._product = nodes.greet(self._patience)
             confirmation.check(nodes, self._patience)
@@ -142,41 +139,24 @@ class RedisStore(RedisMaintenance, Examinable, Backend):
         self._writing.seal(topic, error)
 
     @override
-    def watch(self) -> Watch:
+    def examine(self) -> Findings:
         self._check_open()
+        return examine(self._nodes, self._confirmation, self._patience)
+
+    @override
+    def _open_watch(self) -> Listening:
         nodes, lapses = self._nodes, self._lapses
         if time.monotonic() < lapses.over_at:
             raise DurableStreamUnavailableError(
                 f"{nodes.name} broke off its hints again and again: not asked right now"
             )
         if nodes.sharded and isinstance(nodes, Cluster):
-            watch: Listening = ShardedWatch(nodes, self._keys, self._news, lapses, self._patience)
-        else:
-            watch = RedisWatch(nodes, self._keys, self._news, lapses, self._patience)
-        self._watches.add(watch)
-        return watch
+            return ShardedWatch(nodes, self._keys, self._news, lapses, self._patience)
+        return RedisWatch(nodes, self._keys, self._news, lapses, self._patience)
 
     @override
-    def examine(self) -> Findings:
-        self._check_open()
-        return examine(self._nodes, self._confirmation, self._patience)
-
-    @override
-    def close(self) -> None:
-        self._closed = True
-        for watch in tuple(self._watches):
-            watch.close()
+    def _disconnect(self) -> None:
         self._nodes.close()
-
-    def after_fork(self) -> None:
-        """Leave the parent's watches alone. Connections see to themselves."""
-        for watch in tuple(self._watches):
-            watch.disown()
-        self._watches.clear()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tailrace.backends.redis.errors import explain
-from tailrace.backends.redis.pulse import Pulse
+from tailrace.backends.redis.pulse import RedisPulse
 from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.slots import slot_of
 from tailrace.backends.redis.wire import Wire
@@ -21,7 +21,7 @@ class Wish(NamedTuple):
     channel: bytes
 
 
-class Ear(Pulse):
+class Ear(RedisPulse):
     """Not thread-safe. Raises ``OSError`` when the connection is broken.
 
     Args:

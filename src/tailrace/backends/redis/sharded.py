@@ -67,9 +67,8 @@ class ShardedWatch(Listening):
                 until = min([deadline, *(ear.due for ear in self._ears.values())])
                 if self._homeless:
                     until = min(until, self._next_try)
-                ready = self._ready(max(0.0, until - now))
+                ready, interrupted = self._sleep(until - now, *self._wires)
                 self._hear(ready)
-                interrupted = self._was_interrupted(ready)
                 if now >= deadline:
                     break
             return self._changes()

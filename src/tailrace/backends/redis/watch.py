@@ -15,7 +15,7 @@ from tailrace.backends.redis.lapses import Lapses
 from tailrace.backends.redis.listening import Listening
 from tailrace.backends.redis.news import News
 from tailrace.backends.redis.nodes import Nodes
-from tailrace.backends.redis.pulse import Pulse
+from tailrace.backends.redis.pulse import RedisPulse
 from tailrace.backends.redis.resp import pack
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes
@@ -32,7 +32,7 @@ class RedisWatch(Listening):
         self._nodes = nodes
         self._patience = patience
         try:
-            self._pulse = Pulse(nodes.dial(patience), nodes.name, patience)
+            self._pulse = RedisPulse(nodes.dial(patience), nodes.name, patience)
         except BaseException:
             self.close()
             raise
@@ -62,10 +62,9 @@ class RedisWatch(Listening):
                 if self._era != self._nodes.era:
                     raise DurableStreamUnavailableError(f"{self._name} has been replaced")
                 self._pulse.look_after(now)
-                ready = self._ready(max(0.0, min(deadline, self._pulse.due) - now))
+                ready, interrupted = self._sleep(min(deadline, self._pulse.due) - now, *self._wires)
                 if self._pulse.wire.fileno() in ready:
                     self._hear()
-                interrupted = self._was_interrupted(ready)
                 if now >= deadline:
                     break
             return self._changes()

@@ -6,20 +6,17 @@ because he died in between, or is no program of ours.
 """
 
 import contextlib
-import math
 import os
-import select
 import time
 from collections.abc import Collection
 
 from typing_extensions import override
 
-from tailrace import native
 from tailrace.backends.sqlite.bell import Ring, fingerprint, look
 from tailrace.backends.sqlite.inotify import forget_writes, writes_to
 from tailrace.backends.sqlite.session import Session
-from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import Changes, Watch
+from tailrace.backends.vigil import Vigil
+from tailrace.spi import Changes
 
 BACKSTOP = 1.0
 """Seconds between two looks for commits that rang no bell."""
@@ -31,19 +28,14 @@ FASTEST_POLL, SLOWEST_POLL = 0.001, 0.02
 """Seconds between two looks at the bell where the kernel does not wake us: soon after a change, and long after."""
 
 
-class SqliteWatch(Watch):
+class SqliteWatch(Vigil):
     """One engine's view of what moved. Needs no more than read rights."""
 
     def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._names: dict[bytes, set[str]] = {}
-        self._state = native.lock()
-        self._waiting = False
-        self._closed = False
         self._pause = FASTEST_POLL
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
         self._bell: int | None = None
         self._events: int | None = None
         with session.mapped:
@@ -73,56 +65,29 @@ class SqliteWatch(Watch):
     @override
     def wait(self, timeout: float) -> Changes:
         deadline = time.monotonic() + timeout
-        self._enter()
-        try:
-            with self._session.mapped:
-                while True:
-                    changes = self._changes()
-                    left = deadline - time.monotonic()
-                    if changes.topics or changes.anything or left <= 0 or self._sleep(left):
-                        return changes
-        finally:
-            self._leave()
-
-    @override
-    def interrupt(self) -> None:
-        with self._state, contextlib.suppress(BlockingIOError):
-            if not self._closed:
-                os.write(self._wake, b"!")
+        with self._inside(), self._session.mapped:
+            while True:
+                changes = self._changes()
+                left = deadline - time.monotonic()
+                if changes.topics or changes.anything or left <= 0 or self._pass(left):
+                    return changes
 
     @override
     def close(self) -> None:
-        self.interrupt()
         self._session.watches.discard(self)
-        with self._state:
-            if self._closed:
-                return
-            self._closed = True
-            # Under a waiting thread the descriptors must stay: their numbers could be given to somebody else.
-            if not self._waiting:
-                self.disown()
+        super().close()
 
-    def disown(self) -> None:
-        """Close the descriptors and nothing else. The events in them belong to the parent of a forked child."""
-        self._closed = True
-        fds = (self._woken, self._wake, self._bell, self._events)
-        self._woken = self._wake = -1
-        self._bell = self._events = None
+    @override
+    def _release(self) -> None:
+        fds, self._bell, self._events = (self._bell, self._events), None, None
         for fd in fds:
-            if fd is not None and fd >= 0:
+            if fd is not None:
                 os.close(fd)
 
-    def _enter(self) -> None:
-        with self._state:
-            if self._closed:
-                raise DurableStreamUnavailableError("the watch is closed")
-            self._waiting = True
-
-    def _leave(self) -> None:
-        with self._state:
-            self._waiting = False
-            if self._closed:
-                self.disown()
+    @override
+    def _abandon(self) -> None:
+        # The events in them belong to the parent.
+        self._release()
 
     def _listen(self) -> None:
         # First be woken, then look: a ring in between is seen by the look, one after it wakes.
@@ -164,28 +129,19 @@ class SqliteWatch(Watch):
 
     def _listen_again(self) -> None:
         pulse = self._pulse
-        for fd in (self._bell, self._events):
-            if fd is not None:
-                os.close(fd)
-        self._bell = self._events = None
+        self._release()
         self._listen()
         self._pulse = pulse if self._bell is None else (-1, -1)
 
     def _between_pulses(self) -> float:
         return BACKSTOP if self._bell is not None else SLOWEST_POLL
 
-    def _sleep(self, left: float) -> bool:
+    def _pass(self, left: float) -> bool:
         """Wait for the kernel, the next look, or an interrupt; return whether it was that."""
         pause = min(left, max(0.0, self._pulse_at + self._between_pulses() - time.monotonic()))
         if self._events is None and self._bell is not None:
             pause, self._pause = min(pause, self._pause), min(self._pause * 1.1, SLOWEST_POLL)
-        poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
-        if self._events is not None:
-            poll.register(self._events, select.POLLIN)
-        ready = {fd for fd, _ in poll.poll(math.ceil(pause * 1000))}
-        if self._events in ready:
+        ready, interrupted = self._sleep(pause, *(() if self._events is None else (self._events,)))
+        if self._events is not None and self._events in ready:
             forget_writes(self._events)
-        if self._woken in ready:
-            os.read(self._woken, 4096)
-        return self._woken in ready
+        return interrupted

@@ -13,6 +13,8 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "chromium": ("chromium", "chromium-common"),
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
     "nginx": ("nginx",),
+    # What a driver of MariaDB is built against.
+    "mysqlclient": ("libmariadb-dev",),
     "pgbouncer": ("pgbouncer",),
     "postgresql": ("postgresql-15", "postgresql-client-15", "postgresql-15-partman"),
     "redis": ("redis-server", "redis-tools", "lua-bitop", "lua-cjson"),

@@ -1,0 +1,55 @@
+"""What handles on servers have in common: they are open or closed, and know the watches that they have opened."""
+
+import weakref
+from abc import abstractmethod
+
+from typing_extensions import override
+
+from tailrace.backends.vigil import Vigil
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import Backend, Watch
+
+
+class Handle(Backend):
+    """One handle. Thread-safe. Reopens after a fork, if ``renew_in_child`` was told of it."""
+
+    def __init__(self) -> None:
+        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
+        self._watches: weakref.WeakSet[Vigil] = weakref.WeakSet()
+        self._closed = False
+
+    @override
+    def watch(self) -> Watch:
+        self._check_open()
+        watch = self._open_watch()
+        self._watches.add(watch)
+        return watch
+
+    @override
+    def close(self) -> None:
+        self._closed = True
+        for watch in tuple(self._watches):
+            watch.close()
+        self._disconnect()
+
+    def after_fork(self) -> None:
+        """Leave what is the parent's alone."""
+        for watch in tuple(self._watches):
+            watch.disown()
+        self._watches.clear()
+        self._forget()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DurableStreamUnavailableError("the store is closed")
+
+    @abstractmethod
+    def _open_watch(self) -> Vigil:
+        """Open another watch."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close every connection, and wake whoever waits on one. Never raises; from any thread."""
+
+    def _forget(self) -> None:
+        """In a child: let go of the parent's connections, where they do not see to that themselves."""
