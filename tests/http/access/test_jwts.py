@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from tests.http.requests import asked
 
 from tailrace.errors import InvalidArgumentError, KeyRingError
-from tailrace.server.access import Chain, JwtGate
+from tailrace.server.access import Chain, JwtGate, jwts
 from tailrace.server.principals import Action, Principal
 from tailrace.server.problems import Problem
 from tailrace.server.response import problem_response
@@ -198,3 +198,27 @@ def test_keys_that_are_none_or_weak_are_refused_at_the_start(material: bytes) ->
 def test_an_audience_is_required() -> None:
     with pytest.raises(InvalidArgumentError, match="audience"):
         JwtGate(SECRET, audience="")
+
+
+def test_a_jwt_that_was_good_is_refused_once_it_has_expired(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(jwts=JwtGate(SECRET, audience="streams"))
+    text = token(exp=time.time() + 60)
+
+    assert chain.admit(asked(bearer=text)) is chain.admit(asked(bearer=text))
+    # Past the expiry and what clocks may differ; the library's own clock goes along.
+    monkeypatch.setattr(jwts, "LEEWAY", -120.0)
+    with pytest.raises(Problem, match="valid credential"):
+        chain.admit(asked(bearer=text))
+
+
+def test_what_is_remembered_of_jwts_is_bounded_and_only_what_was_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jwts, "REMEMBERED", 3)
+    gate = JwtGate(SECRET, audience="streams")
+    chain = Chain(jwts=gate)
+
+    for number in range(6):
+        chain.admit(asked(bearer=token(sub=f"user {number}")))
+        with pytest.raises(Problem):
+            chain.admit(asked(bearer=token(b"t" * 40, sub=f"user {number}")))
+
+    assert sorted(principal.name for principal in gate._verified.values()) == [f"jwt:user {n}" for n in (3, 4, 5)]

@@ -1,11 +1,14 @@
 """Bytes that no client would send, to a real server: an answer of the table or a closed connection, never a 500."""
 
+import asyncio
 import json
+import threading
 
 import pytest
-from tests.http.doors.serving import Served, drained, served
+from tests.http.doors.serving import PATIENCE, Served, drained, served
 
-from tailrace.server import ServerSettings, connection
+from tailrace.server import ServerSettings
+from tailrace.server.connection import HEAD_TIMEOUT, LINGER, Connection
 from tailrace.server.problems import KINDS
 
 HOST = b"host: localhost\r\n"
@@ -220,37 +223,129 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(server: Served) -> N
     assert nothing_was_stored(server)
 
 
+class Seen:
+    """Every connection of the server, with what it was sent counted, so that no test has to guess what has arrived."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._received: dict[Connection, int] = {}
+
+    def note(self, connection: Connection, size: int) -> None:
+        """Remember what came, after the server has looked at it."""
+        with self._changed:
+            self._received[connection] = self._received.get(connection, 0) + size
+            self._changed.notify_all()
+
+    def that_got(self, size: int) -> Connection:
+        """Return the newest connection once it has received so many bytes."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._newest()[1] == size, PATIENCE)
+            return self._newest()[0]
+
+    def _newest(self) -> tuple[Connection | None, int]:
+        return list(self._received.items())[-1] if self._received else (None, -1)
+
+
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.Connection, "head_timeout", 0.3)
-    monkeypatch.setattr(connection.Connection, "linger", 0.3)
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    seen = Seen()
+    made, received = Connection.connection_made, Connection.data_received
+
+    def connection_made(self: Connection, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        seen.note(self, 0)
+
+    def data_received(self: Connection, data: bytes) -> None:
+        received(self, data)
+        seen.note(self, len(data))
+
+    monkeypatch.setattr(Connection, "connection_made", connection_made)
+    monkeypatch.setattr(Connection, "data_received", data_received)
+    return seen
 
 
-@pytest.mark.usefixtures("impatient")
-def test_who_never_ends_a_head_or_a_body_is_cut_off() -> None:
-    with served(settings=ServerSettings(body_timeout=0.3)) as server:
-        # Nothing at all; then heads that stop half-way, the second time after a request that was answered.
-        with server.connect() as silent:
-            assert drained(silent) == b""
-        half = b"GET /healthz HTTP/1.1\r\nhost: loc"
-        assert problems(server.ask(half)) == ["too-slow"]
-        assert problems(server.ask(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n" + half)) == ["200", "too-slow"]
-        # Bodies of which nothing comes, or not all.
-        for body in (b"", b"he"):
-            assert problems(server.ask(post(RECORDS, b"content-length: 5", body=body))) == ["too-slow"]
-        assert problems(server.ask(post(RECORDS, b"transfer-encoding: chunked", body=b"5\r\nhe"))) == ["too-slow"]
-        # A body that nobody reads, because the answer was clear before it; the connection was to be kept.
-        keep = b"POST /nothing HTTP/1.1\r\n" + HOST + b"content-length: 5\r\n\r\nhe"
-        assert problems(server.ask(keep)) == ["not-found"]
+def timer_of(connection: Connection, *, expire: bool = False) -> float | None:
+    """Return how many seconds a connection has been given, as its event loop sees it; let them be over if told to."""
+
+    async def look() -> float | None:
+        timer = connection._timer
+        if timer is None:
+            return None
+        if expire:
+            timer.cancel()
+            connection._expired()
+        return timer.when() - connection.loop.time()
+
+    return asyncio.run_coroutine_threadsafe(look(), connection.loop).result(PATIENCE)
+
+
+HALF = b"GET /healthz HTTP/1.1\r\nhost: loc"
+WHOLE = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [(b"", []), (b"\r\n", []), (HALF, ["too-slow"]), (WHOLE + HALF, ["200", "too-slow"])],
+    ids=["nothing", "an empty line", "half a head", "half a second head"],
+)
+def test_who_does_not_end_a_head_in_time_is_cut_off(
+    seen: Seen, server: Served, sent: bytes, answers: list[str]
+) -> None:
+    with server.connect() as client:
+        client.sendall(sent)
+        connection = seen.that_got(len(sent))
+        first = client.recv(65536) if "200" in answers else b""
+        given = timer_of(connection, expire=True)
+        assert given is not None
+        assert given < HEAD_TIMEOUT + 1
+
+        assert problems(first + drained(client)) == answers
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        (b"content-length: 5", b""),
+        (b"content-length: 5", b"he"),
+        (b"transfer-encoding: chunked", b""),
+        (b"transfer-encoding: chunked", b"5\r\nhe"),
+    ],
+)
+def test_who_does_not_end_a_body_in_time_is_told(header: bytes, body: bytes) -> None:
+    with served(settings=ServerSettings(body_timeout=0.1)) as server:
+        assert problems(server.ask(post(RECORDS, header, body=body))) == ["too-slow"]
         assert nothing_was_stored(server)
 
 
-def test_a_stream_is_not_cut_by_the_time_for_heads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.Connection, "head_timeout", 0.2)
-    with served(settings=ServerSettings(heartbeat=0.3)) as server, server.connect() as reader:
-        reader.sendall(b"GET /v1/topics/t/events?start=beginning HTTP/1.1\r\n" + HOST + b"\r\n")
-        seen = b""
-        while seen.count(b":") < 12:
-            part = reader.recv(65536)
-            assert part, "the stream was cut"
-            seen += part
+def test_a_body_that_nobody_reads_is_not_waited_for(seen: Seen, server: Served) -> None:
+    sent = b"POST /nothing HTTP/1.1\r\n" + HOST + b"content-length: 5\r\n\r\nhe"
+    with server.connect() as client:
+        client.sendall(sent)
+        answer = client.recv(65536)
+        given = timer_of(seen.that_got(len(sent)), expire=True)
+        assert given is not None
+        assert given < LINGER + 1
+
+        assert problems(answer + drained(client)) == ["not-found"]
+
+
+def test_a_body_that_comes_after_its_answer_leaves_the_connection_usable(seen: Seen, server: Served) -> None:
+    head = b"POST /nothing HTTP/1.1\r\n" + HOST + b"content-length: 5\r\n\r\n"
+    with server.connect() as client:
+        client.sendall(head)
+        answer = client.recv(65536)
+        client.sendall(b"hello")
+        assert timer_of(seen.that_got(len(head) + 5)) is None
+        client.sendall(get(b"/healthz"))
+
+        assert problems(answer + drained(client)) == ["not-found", "200"]
+
+
+def test_a_stream_is_not_cut_by_the_time_for_heads(seen: Seen, server: Served) -> None:
+    request = b"GET /v1/topics/t/events?start=beginning HTTP/1.1\r\n" + HOST + b"\r\n"
+    with server.connect() as reader:
+        reader.sendall(request)
+        connection = seen.that_got(len(request))
+        assert reader.recv(65536)
+
+        assert timer_of(connection) is None

@@ -1,7 +1,9 @@
 """Lets in who has a JWT that somebody else's login service signed. No network: keys come from a file."""
 
+import hashlib
 import json
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,8 @@ LEEWAY = 10.0
 MIN_SECRET_BYTES = 32
 """Bytes of a shared secret for HS256, as many as its hash has (RFC 7518): a shorter one is guessed from any one JWT."""
 MIN_RSA_BITS = 2048
+REMEMBERED = 4096
+"""JWTs whose check is not repeated; the oldest makes room."""
 
 _SURE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
@@ -61,6 +65,8 @@ class JwtGate:
         if not audience:
             raise InvalidArgumentError("JWTs need an audience: without one those for other services are good here")
         self._keys = _keys_of(material)
+        # A signature takes as long to check as many appends; keys never change, so what was good is, until it expires.
+        self._verified: dict[bytes, Principal] = {}
         self._audience = audience
         self._issuer = issuer
         self._scope_claim = scope_claim
@@ -72,13 +78,21 @@ class JwtGate:
         Raises:
             Problem: ``unauthenticated``.
         """
+        digest = hashlib.sha256(text.encode()).digest()
+        known = self._verified.get(digest)
+        if known is not None and time.time() < (known.expires_at or 0.0) + LEEWAY:
+            return known
         try:
-            return self._principal(self._claims(text))
+            principal = self._principal(self._claims(text))
         except (jwt.PyJWTError, InvalidArgumentError) as error:
             # The name alone: messages quote claims, which strangers choose.
             raise refused(f"JWT: {type(error).__name__}", request) from None
         except (ValueError, TypeError, OverflowError, RecursionError):
             raise refused("JWT: malformed", request) from None
+        if len(self._verified) >= REMEMBERED:
+            self._verified.pop(next(iter(self._verified)))
+        self._verified[digest] = principal
+        return principal
 
     def _claims(self, text: str) -> dict[str, Any]:
         if not _SURE.fullmatch(text):

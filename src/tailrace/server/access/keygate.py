@@ -33,13 +33,14 @@ class KeyGate:
             Problem: ``unauthenticated``. An id that does not exist takes as long as a secret that is wrong.
         """
         identity = id_of(text)
-        key = self._keys().find(identity) if identity else None
+        keys = self._keys()
+        key = keys.find(identity) if identity else None
         is_right = hmac.compare_digest(digest_of(text), self._decoy if key is None else key.digest)
         if key is None or not is_right:
             raise refused(f"no access key {identity}" if key is None else f"wrong secret for {identity}", request)
         if not _holds(key):
             raise refused(f"access key {identity} has expired", request)
-        return key.principal
+        return keys.principal(key.id)
 
     def holds(self, identity: str) -> bool:
         """Return whether the key with an id is still good: what it was good for falls with it."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from tailrace.errors import KeyRingError
 from tailrace.server.access.keys import AccessKey
+from tailrace.server.principals import Principal
 
 _HEADING = (
     "# Access keys of tailrace: id hash name tenant expires scopes. Whoever can change this can let themselves in.\n"
@@ -14,7 +15,7 @@ _HEADING = (
 class AccessKeys:
     """Keys by their ids. Immutable, thread-safe."""
 
-    __slots__ = ("_by_id",)
+    __slots__ = ("_by_id", "_principals")
 
     def __init__(self, keys: Iterable[AccessKey] = ()) -> None:
         self._by_id: dict[str, AccessKey] = {}
@@ -22,6 +23,7 @@ class AccessKeys:
             if key.id in self._by_id:
                 raise KeyRingError(f"two access keys have the id {key.id}")
             self._by_id[key.id] = key
+        self._principals = {key.id: key.principal for key in self._by_id.values()}
 
     @classmethod
     def parse(cls, text: str) -> "AccessKeys":
@@ -49,6 +51,10 @@ class AccessKeys:
     def find(self, identity: str) -> AccessKey | None:
         """Return the key with an id."""
         return self._by_id.get(identity)
+
+    def principal(self, identity: str) -> Principal:
+        """Return who holds the key with an id that is here."""
+        return self._principals[identity]
 
     def with_key(self, key: AccessKey) -> "AccessKeys":
         """Return these and one more."""
