@@ -33,6 +33,7 @@ class Bell:
         self._followed: set[str] = set()
         self._watch: Watch | None = None
         self._running = self._closed = False
+        self._reliable = True
 
     @property
     def lock(self) -> threading.Lock:
@@ -105,6 +106,7 @@ class Bell:
             try:
                 with self._lock:
                     self._watch, self._followed, self._touched = watch, set(), set(self._by_topic)
+                    self._reliable = watch.reliable
                 while self._turn(watch):
                     pass
             finally:
@@ -126,6 +128,7 @@ class Bell:
             self._followed = (self._followed | added) - dropped
             for listener in waiting:
                 listener.confirmed = True
+                listener.reliable = listener.told_reliable = self._reliable
                 listener.wake()
             # Whoever joined meanwhile has interrupted a wait that has not begun: that one returns at once.
         changes = watch.wait(LOOK)
@@ -134,12 +137,13 @@ class Bell:
 
     def _tell(self, changes: Changes, *, reliable: bool) -> None:
         with self._lock:
-            for listener in self._listeners:
-                if listener.reliable is not reliable:
+            if reliable is not self._reliable or changes.anything:
+                self._reliable = reliable
+                for listener in self._listeners:
                     listener.reliable = reliable
+                    if changes.anything:
+                        listener.anything()
                     listener.wake()
-                if changes.anything:
-                    listener.anything()
             for listener, topics in self._hit(changes.topics).items():
                 listener.moved(topics)
 

@@ -22,6 +22,10 @@ class Stream:
     Args:
         line: Where its answer comes in; closed with it.
         topics: What it follows, in the order of the request.
+
+    Attributes:
+        early: What came together with the confirmation.
+        leaves_at: When it is dropped because another one has taken over; ``None`` for an open end.
     """
 
     def __init__(self, line: Line, topics: Collection[str]) -> None:
@@ -32,6 +36,8 @@ class Stream:
         self._heard = time.monotonic()
         self._silence = GRACE
         self.hints_arrive = True
+        self.early: list[Hints] = []
+        self.leaves_at: float | None = None
 
     @classmethod
     def open(cls, calls: Calls, topics: Collection[str], deadline: float) -> "Stream":
@@ -44,7 +50,8 @@ class Stream:
         try:
             calls.begin(stream.line, wire.PATHS.watch, wire.topics_to(stream._names), deadline)
             for data in stream.line.body(deadline):
-                if any(stream._lines(data)):
+                stream.early = stream._lines(data)
+                if stream.early:
                     return stream
             raise BrokenLineError("it confirmed nothing", sent=True)
         except (BrokenLineError, MalformedError) as exc:
@@ -56,8 +63,9 @@ class Stream:
 
     @property
     def due(self) -> float:
-        """When it is taken for dead, if nothing is heard before."""
-        return self._heard + self._silence + GRACE
+        """When it is taken for dead, if nothing is heard before; or dropped."""
+        dead = self._heard + self._silence + GRACE
+        return dead if self.leaves_at is None else min(dead, self.leaves_at)
 
     @property
     def reliable(self) -> bool:
@@ -87,7 +95,7 @@ class Stream:
         Raises:
             DurableStreamUnavailableError: It is.
         """
-        if now > self.due:
+        if self.leaves_at is None and now > self.due:
             raise DurableStreamUnavailableError(f"{name} has been silent for {now - self._heard:.0f} s")
 
     def _lines(self, data: bytes | bytearray) -> list[Hints]:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import select
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from typing_extensions import override
 
@@ -18,7 +18,13 @@ from tailrace.backends.http.merging import merge
 from tailrace.backends.http.stream import Stream
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Changes, Watch
-from tailrace.wire import MalformedError
+from tailrace.wire import Hints, MalformedError
+
+LINGERS = 1.0
+"""Seconds that a stream is still listened to after another one has taken over its topics."""
+
+LINGER_AT_MOST = 3
+"""Streams that linger at once."""
 
 
 class HttpWatch(Watch):
@@ -47,7 +53,7 @@ class HttpWatch(Watch):
     @property
     @override
     def reliable(self) -> bool:
-        return not self._closed and all(stream.reliable for stream in self._streams)
+        return not self._closed and all(stream.reliable for stream in self._streams if stream.leaves_at is None)
 
     @override
     def follow(self, added: Collection[str], dropped: Collection[str]) -> None:
@@ -64,6 +70,7 @@ class HttpWatch(Watch):
             interrupted = False
             while not (interrupted or self._moved or self._anything):
                 now = time.monotonic()
+                self._see_off(now)
                 for stream in self._streams:
                     stream.check(now, self._calls.name)
                 due = min((stream.due for stream in self._streams), default=deadline)
@@ -110,34 +117,55 @@ class HttpWatch(Watch):
         deadline = time.monotonic() + self._patience
         todo = list(added)
         while True:
-            plan = merge([stream.topics for stream in self._streams], todo[: self._most], self._wanted, self._most)
+            staying = [stream for stream in self._streams if stream.leaves_at is None]
+            plan = merge([stream.topics for stream in staying], todo[: self._most], self._wanted, self._most)
             todo = todo[self._most :]
-            ending = [self._streams[number] for number in plan.end]
             if plan.follow:
-                self._streams.append(Stream.open(self._calls, plan.follow, deadline))
-            for stream in ending:
-                # What it has said and nobody has heard yet; and then it says nothing that the new one does not.
-                self._hear(stream)
-                if stream in self._streams:
-                    self._drop(stream)
+                self._open(plan.follow, deadline)
+            for number in plan.end:
+                # Not at once: what it has just been told is on its way yet, and the new one was not told.
+                staying[number].leaves_at = time.monotonic() + LINGERS
+            self._see_off(time.monotonic())
             if not todo:
                 return
 
+    def _open(self, topics: Collection[str], deadline: float) -> None:
+        stream = Stream.open(self._calls, topics, deadline)
+        self._streams.append(stream)
+        self._take(stream, stream.early)
+
     def _hear(self, stream: Stream) -> None:
-        for hints in stream.hear():
+        try:
+            hints = stream.hear()
+        except (BrokenLineError, MalformedError):
+            if stream.leaves_at is None:
+                raise
+            self._drop(stream)
+        else:
+            self._take(stream, hints)
+
+    def _take(self, stream: Stream, told: Sequence[Hints]) -> None:
+        for hints in told:
             self._moved |= stream.moved(hints)
             self._anything |= hints.anything
-            if hints.end is not None:
-                self._drop(stream)
-                self._renew(stream.topics & self._wanted)
-                return
+        if told and told[-1].end is not None:
+            self._drop(stream)
+            topics = stream.topics & self._wanted
+            if stream.leaves_at is None and topics:
+                # The server has ended it, to be followed anew, perhaps on another replica. Meanwhile nobody listened.
+                self._open(topics, time.monotonic() + self._patience)
+                self._moved |= topics
 
-    def _renew(self, topics: Collection[str]) -> None:
-        """Follow topics anew whose stream the server has ended, perhaps on another replica."""
-        if topics:
-            self._streams.append(Stream.open(self._calls, topics, time.monotonic() + self._patience))
-            # Between the two nobody listened.
-            self._moved |= set(topics)
+    def _see_off(self, now: float) -> None:
+        """Drop the streams that others have taken over for, a while ago."""
+        leaving = [stream for stream in self._streams if stream.leaves_at is not None]
+        for stream in leaving[:-LINGER_AT_MOST]:
+            # Too soon: what it might still have said is looked at.
+            self._moved |= stream.topics & self._wanted
+            self._drop(stream)
+        for stream in leaving[-LINGER_AT_MOST:]:
+            if stream.leaves_at is not None and now >= stream.leaves_at:
+                self._drop(stream)
 
     def _sleep(self, seconds: float) -> bool:
         """Wait for hints or an interrupt, at most so long; return whether there was one."""
@@ -156,7 +184,8 @@ class HttpWatch(Watch):
         return True
 
     def _drop(self, stream: Stream) -> None:
-        self._streams.remove(stream)
+        if stream in self._streams:
+            self._streams.remove(stream)
         stream.line.close()
 
     @contextlib.contextmanager
