@@ -10,7 +10,7 @@ from tests.http.interleaving import TOPIC, ReaderAt, Truth, Writer
 
 from tailrace.opening import open_backend
 from tailrace.server import Application, ServerSettings
-from tailrace.sse import trunk
+from tailrace.sse import batches, trunk
 from tailrace.tokens import KeyRing
 
 READERS = 25
@@ -30,7 +30,7 @@ def test_every_reader_sees_what_follows_its_start_or_is_told(seed: int, monkeypa
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_every_reader_of_many_histories(seed: int, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trunk, "KEPT_SECONDS", random.Random(seed).choice((0.02, 0.1, 2.0)))
-    monkeypatch.setattr(trunk, "KEPT_BYTES", random.Random(seed).choice((2_000, 200_000, 2**20)))
+    monkeypatch.setattr(batches, "KEPT_BYTES", random.Random(seed).choice((2_000, 200_000, 2**20)))
 
     asyncio.run(_weave(seed, "memory://" if store == "memory" else f"sqlite:///{tmp_path}/woven.db", steps=250))
 

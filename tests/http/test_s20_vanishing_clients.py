@@ -43,7 +43,7 @@ class Left:
         stats, open_files = application.service.streams.stats(), list(_open_files())
         return cls(
             streams=application.service.live.count,
-            shared=len(application.service.trunks._shared),
+            shared=len(application.service.live.trunks._shared),
             subscriptions=int(stats["subscriptions"] or 0),
             sockets=sum(name.startswith("socket:") for name in open_files),
             # A store keeps some idle connections, and not always as many.

@@ -19,7 +19,7 @@ MOST = 64 * 2**20
 
 @pytest.mark.parametrize(
     ("fast", "stalled", "records", "seconds"),
-    [(20, 20, 3_000, 1.5), pytest.param(200, 50, 40_000, 20.0, marks=pytest.mark.long)],
+    [(20, 20, 3_000, 1.5), pytest.param(40, 50, 10_000, 60.0, marks=pytest.mark.long)],
 )
 def test_slow_stalled_and_fast_readers(
     replica: Callable[..., Replica], store: str, fast: int, stalled: int, records: int, seconds: float

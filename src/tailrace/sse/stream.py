@@ -209,7 +209,7 @@ class EventStream(Sleeper):
         silent = self._loop.time() - self._written
         if silent >= self._heartbeat - _SOON:
             # Without a sleep it is in a write, or asks the store: looked at again, and not all the time.
-            silent = 0.0 if self._sleep is not None else self._heartbeat * 0.875
+            silent = 0.0 if self._sleep is not None else self._heartbeat * 0.9375
             self._due = self._sleep is not None
             self.wake()
         self._beating = self._loop.call_later(self._heartbeat - silent, self._beat)
