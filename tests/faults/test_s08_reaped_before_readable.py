@@ -84,10 +84,10 @@ def test_an_append_that_waits_for_a_lock_for_longer_than_records_are_kept_is_rea
 
 
 def test_what_is_old_is_swept_in_the_end(connect: Connect, name: str, store: StoreUnderTest) -> None:
-    client = connect(retention=KEPT, append_timeout=0.2)
-    client.topic(name).append_many(numbered(5))
+    operator = connect(retention=KEPT, append_timeout=0.2)
+    connect().topic(name).append_many(numbered(5))
     done = threading.Event()
-    sweeping = _sweeping(client, done)
+    sweeping = _sweeping(operator, done)
     deadline = time.monotonic() + 10
     while store.contents(name) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -22,13 +22,13 @@ from tailrace.testing.stores import StoreUnderTest
 def test_a_seal_is_there_after_everything_has_expired(
     connect: Connect, name: str, peer: Peer, error: str | None, records: int
 ) -> None:
-    client = connect(retention=Retention(max_age=0.05), append_timeout=0.1, forget_after=0.05, tombstone_for=0.05)
-    topic = client.topic(name)
+    operator = connect(retention=Retention(max_age=0.05), append_timeout=0.1, forget_after=0.05, tombstone_for=0.05)
+    topic = connect().topic(name)
     topic.append_many(numbered(records))
     topic.seal(error=error)
     for _ in range(3):
         threading.Event().wait(0.2)
-        client.maintenance.sweep(spi.SweepBudget())
+        operator.maintenance.sweep(spi.SweepBudget())
     with pytest.raises(TopicSealedError):
         topic.append(b"late")
     with pytest.raises(PeerError, match="TopicSealedError"):

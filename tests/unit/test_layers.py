@@ -45,7 +45,7 @@ ARROWS = {
     "backends.connections": "errors native",
     "backends.pulse": "errors",
     "backends.vigil": "errors native spi",
-    "backends.handle": "errors spi backends.vigil",
+    "backends.handle": "errors options spi backends.vigil",
     "backends.sql": _STORE,
     "backends.sqlite": f"{_STORE} backends.sql backends.vigil",
     "backends.redis": f"{_STORE} {_SERVER}",

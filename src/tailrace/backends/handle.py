@@ -7,7 +7,16 @@ from typing_extensions import override
 
 from tailrace.backends.vigil import Vigil
 from tailrace.errors import DurableStreamUnavailableError
+from tailrace.options import StoreOptions
 from tailrace.spi import Backend, Watch
+
+LEAST_PATIENCE = 2.0
+"""Seconds that everything but an append may take at least, however short its timeout is made."""
+
+
+def patience(options: StoreOptions) -> float:
+    """Return the seconds that everything but an append may take."""
+    return max(options.append_timeout, LEAST_PATIENCE)
 
 
 class Handle(Backend):

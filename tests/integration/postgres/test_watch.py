@@ -134,12 +134,11 @@ def test_a_server_that_ends_is_told(server: PostgresServer, heads: Heads, watchi
 def test_a_server_that_hangs_is_asked_and_found_out(
     server: PostgresServer, heads: Heads, watching: Watching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "SILENCE", 0.1)
+    monkeypatch.setattr(pulse, "SILENCE", 0.5)
     watch = watching(server.url(heads.database))
     watch.follow({"a"}, ())
     # It answers: the wait goes on.
-    assert watch.wait(0.5) == spi.Changes()
-    assert watch.reliable
+    assert watch.wait(1.2) == spi.Changes()
     server.freeze()
     try:
         with pytest.raises(DurableStreamUnavailableError, match="silent"):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -177,22 +178,23 @@ def test_nothing_is_left_behind(postgres_kind: Flavour) -> None:
     assert not runs(pid)
 
 
-def test_data_directories_are_made_once_and_removed_with_the_process_that_made_them(tmp_path: Path) -> None:
+def test_data_directories_are_made_once_and_removed_with_the_process_that_made_them() -> None:
     program = (
         "from tailrace.testing.servers.postgres import PostgresServer\n"
         "for _ in range(2):\n"
         "    with PostgresServer() as server:\n"
         "        print(server.execute('SELECT system_identifier FROM pg_control_system()')[0][0])\n"
     )
-    own = {**os.environ, "TMPDIR": str(tmp_path)}
-    own.pop("TAILRACE_TEST_SERVERS", None)
-    # Everybody may pass through a folder of this user; what pytest makes is its owner's alone.
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o011)
-    done = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True, check=True)
-    first, second = done.stdout.split()
-    assert first == second
-    assert list(tmp_path.iterdir()) == []
+    # Not in a folder of pytest's: its name is so long that the server could not name its socket.
+    with tempfile.TemporaryDirectory() as folder:
+        # Everybody may pass.
+        Path(folder).chmod(0o711)
+        own = {**os.environ, "TMPDIR": folder}
+        own.pop("TAILRACE_TEST_SERVERS", None)
+        done = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True, check=True)
+        first, second = done.stdout.split()
+        assert first == second
+        assert list(Path(folder).iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from tailrace import limits
-from tailrace.backends.handle import Handle
+from tailrace.backends.handle import Handle, patience
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
@@ -45,9 +45,6 @@ from tailrace.spi import (
     Unborn,
 )
 
-LEAST_PATIENCE = 2.0
-"""Seconds that everything but an append may take at least, however short its timeout is made."""
-
 MARGIN = 2**16
 """Bytes of ``max_allowed_packet`` that no payload may take: a row has more than it, and so has an answer."""
 
@@ -71,7 +68,7 @@ class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional):
         options = self._options = options or StoreOptions()
         self._location = location
         self._prefix = location.prefix
-        self._patience = max(options.append_timeout, LEAST_PATIENCE)
+        self._patience = patience(options)
         calls = self._calls = Calls(location)
         statements = self._statements = for_tables(location.prefix)
         transactions = self._transactions = Transactions(calls)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from tailrace.backends.handle import Handle
+from tailrace.backends.handle import Handle, patience
 from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.channels import Channels
 from tailrace.backends.postgres.engines import from_engine
@@ -70,20 +70,20 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
         options = self._options = options or StoreOptions()
         tables = self._tables = Tables(location.schema, location.prefix)
         session = self._session = Session(location)
-        patience = options.append_timeout
+        seconds = self._patience = patience(options)
         self._channels = Channels(f"{location.schema}.{location.prefix}")
         self._teller = Teller(session.dial, self._channels)
         self._patient = for_tables(tables, patient=True)
-        self._ground = PostgresGround(session, self._patient, patience, self._teller.tell)
+        self._ground = PostgresGround(session, self._patient, seconds, self._teller.tell)
         self._sweeper = Sweeper(self._ground, options)
-        self._reading = Reading(session, self._patient, options.tombstone_for, patience)
+        self._reading = Reading(session, self._patient, options.tombstone_for, seconds)
         prompt = for_tables(tables, patient=False)
         self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
-        self._prompt_ground = PostgresGround(session, prompt, patience, self._teller.tell)
+        self._prompt_ground = PostgresGround(session, prompt, seconds, self._teller.tell)
         self._outbox = Outbox(session, tables, options, self._channels, self._cut_if_free)
         try:
             self._version = self._find(create=options.create is True)
-            self._durability = durability(session, time.monotonic() + patience)
+            self._durability = durability(session, time.monotonic() + seconds)
         except BaseException:
             self.close()
             raise
@@ -140,14 +140,12 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
     @override
     def examine(self) -> Findings:
         self._check_open()
-        return examine(self._session, self._tables, time.monotonic() + self._options.append_timeout)
+        return examine(self._session, self._tables, time.monotonic() + self._patience)
 
     @override
     def _open_watch(self) -> PostgresWatch:
         session = self._session
-        return PostgresWatch(
-            session.dial, self._channels, self._tables["topics"], session.name, self._options.append_timeout
-        )
+        return PostgresWatch(session.dial, self._channels, self._tables["topics"], session.name, self._patience)
 
     @override
     def _disconnect(self) -> None:
@@ -159,14 +157,14 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
         self._teller.disown()
 
     def _find(self, *, create: bool) -> str:
-        deadline = time.monotonic() + self._options.append_timeout
+        deadline = time.monotonic() + self._patience
         try:
             return schema.check(self._session, self._tables, deadline)
         except schema.OutdatedSchemaError:
             if not create:
                 raise
         schema.migrate(self._session, self._tables, schema.MIGRATION_SECONDS)
-        return schema.check(self._session, self._tables, time.monotonic() + self._options.append_timeout)
+        return schema.check(self._session, self._tables, time.monotonic() + self._patience)
 
     def _cut(self, topic: str, added: int) -> None:
         self._cut_by(self._ground, topic, added)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from psycopg.types.numeric import Int8
 
+from tailrace.backends.handle import patience
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.postgres.sweep import PostgresGround
@@ -43,7 +44,7 @@ class PostgresMaintenance:
             "end": b"\xff" if end is None else end,
             "most": Int8(max(0, min(limit, NO_LIMIT))),
         }
-        deadline = time.monotonic() + self._options.append_timeout
+        deadline = time.monotonic() + patience(self._options)
         rows = self._session.ask(self._patient.topics_after, values, deadline, "read")
         return [
             TopicInfo(name.decode(), records, size, last_at / 1e6 if last else None, seal_of(sealed, error))
@@ -58,7 +59,7 @@ class PostgresMaintenance:
         removed = 0
         while id_ is not None:
             # Another life that begins between two chunks is none of this trim's business.
-            cut = self._ground.cut_topic(topic, id_, retention, oldest, CHUNK, self._options.append_timeout)
+            cut = self._ground.cut_topic(topic, id_, retention, oldest, CHUNK, patience(self._options))
             if cut is None:
                 raise DurableStreamUnavailableError("the topic is locked by another transaction: it was not trimmed")
             removed += cut.records
@@ -72,7 +73,7 @@ class PostgresMaintenance:
         If this process dies meanwhile, the next sweep reclaims the rest.
         """
         self._check_open()
-        id_ = self._ground.bury(topic, None, None, self._options.append_timeout)
+        id_ = self._ground.bury(topic, None, None, patience(self._options))
         if id_ is None:
             return False
         if self._ground.next_remains(id_ - 1) == id_:
@@ -87,6 +88,6 @@ class PostgresMaintenance:
 
     def _id_of(self, topic: str) -> int | None:
         values = {"name": topic.encode()}
-        deadline = time.monotonic() + self._options.append_timeout
+        deadline = time.monotonic() + patience(self._options)
         rows = self._session.ask(self._patient.id_of, values, deadline, "read")
         return int(rows[0][0]) if rows else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from psycopg.types.numeric import Int8
 
+from tailrace.backends.handle import patience
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.sql.batches import Batch, by_topic, in_order, random_incarnation, random_tag, sealed
@@ -69,14 +70,14 @@ class Writing:
 
     def seal(self, topic: str, error: str | None) -> None:
         """End a topic."""
-        patience = self._options.append_timeout
+        seconds = patience(self._options)
         values = {
             "name": topic.encode(),
             "incarnation": Int8(random_incarnation()),
             "error": None if error is None else error.encode(),
-            "patience": _milliseconds(patience),
+            "patience": _milliseconds(seconds),
         }
-        ((changed,),) = self._session.ask(self._patient.seal, values, time.monotonic() + patience, "append")
+        ((changed,),) = self._session.ask(self._patient.seal, values, time.monotonic() + seconds, "append")
         if changed:
             self._moved([topic])
 

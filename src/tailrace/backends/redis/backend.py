@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from tailrace.backends.handle import Handle
+from tailrace.backends.handle import Handle, patience
 from tailrace.backends.redis.cluster import Cluster
 from tailrace.backends.redis.durability import ASKED, sentence
 from tailrace.backends.redis.examination import examine
@@ -78,7 +78,7 @@ class RedisStore(Handle, RedisMaintenance, Examinable):
         confirmation = self._confirmation = Confirmation(wait_replicas, wait_timeout)
         nodes = self._nodes = nodes_of(client)
         keys = self._keys = Keys(prefix, nodes.database)
-        self._patience = options.append_timeout
+        self._patience = patience(options)
         self._news = News()
         self._lapses = Lapses()
         self._reading = Reading(nodes, keys, self._news, options.tombstone_for, self._patience)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
+from tailrace.backends.handle import patience
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import EPOCH_MS, FIELDS, Identity, milliseconds, sound
 from tailrace.backends.redis.keys import Keys
@@ -53,7 +54,7 @@ class Upkeep:
     def scan(self, node: int, cursor: bytes, prefix: str = "") -> Found:
         """Do one step of a scan. Never raises for a node that is away."""
         command = (b"SCAN", cursor, b"MATCH", self._keys.pattern(prefix), b"COUNT", SCANNED)
-        answer, more = self._nodes.ask_everywhere(pack(command), node, self.options.append_timeout)
+        answer, more = self._nodes.ask_everywhere(pack(command), node, patience(self.options))
         if isinstance(answer, Trouble):
             return Found([], b"0", more, answer.error)
         (reply,) = answer
@@ -90,7 +91,7 @@ class Upkeep:
             Question(key, pack((b"HMGET", key, *FIELDS)), 1)
             for key in (self._keys.of(topic).identity for topic in topics)
         ]
-        answers = self._nodes.ask(asked, self.options.append_timeout)
+        answers = self._nodes.ask(asked, patience(self.options))
         return [self._identity(answer) for answer in answers]
 
     def _identity(self, answer: "list[list[bytes | None]] | Trouble") -> Identity | None:

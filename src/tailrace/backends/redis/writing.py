@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate, islice
 from typing import Any
 
+from tailrace.backends.handle import patience
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.identity import RANDOM_DIGITS, seal_value, tag_of
 from tailrace.backends.redis.keys import Keys, TopicKeys
@@ -28,7 +29,9 @@ class Writing:
         self._nodes = nodes
         self._keys = keys
         self._confirmation = confirmation
-        self._timeout = options.append_timeout
+        self._patience = patience(options)
+        # An append may be on its way for so long; what is younger is kept.
+        self._grace = options.append_timeout
         self.publish = b"PUBLISH"
         self._kept = options.kept
         self._told_unheard = False
@@ -62,11 +65,11 @@ class Writing:
         """
         keys = self._keys.of(topic)
         values = (keys.channel, self.publish, b"%d" % new_incarnation(), seal_value(error))
-        self.run(script("seal"), topic, values, self._confirmation.command(self._timeout))
+        self.run(script("seal"), topic, values, self._confirmation.command(self._patience))
 
     def run(self, which: Script, topic: str, values: Sequence[bytes], then: bytes = b"") -> Any:  # noqa: ANN401
         """Run a script on one topic and return what it returned."""
-        reply = self._run(which, topic, values, self._timeout, then)
+        reply = self._run(which, topic, values, self._patience, then)
         if isinstance(reply, Trouble):
             reply.error.maybe_stored = reply.sent
             raise reply.error
@@ -116,7 +119,7 @@ class Writing:
         channel = self._keys.of(topic).channel
         sizes = [len(payload) for payload in payloads]
         told = (b"%d" % incarnation, b"%07d" % low, b"%d" % sum(sizes), b"%d" % max(sizes))
-        return (channel, self.publish, *told, *_limits(self._kept(topic), self._timeout), *payloads)
+        return (channel, self.publish, *told, *_limits(self._kept(topic), self._grace), *payloads)
 
     def _outcomes(self, parts: Sequence[Entry], reply: Any) -> Sequence[AppendOutcome]:  # noqa: ANN401
         if isinstance(reply, Trouble):

@@ -163,12 +163,12 @@ class TestLineage:
     ) -> None:
         if not store.disposable:
             not_run("a sweep would touch other topics of this store")
-        client = connect(forget_after=0.05, append_timeout=0.1)
-        topic = client.topic(name)
+        operator = connect(forget_after=0.05, append_timeout=0.1)
+        topic = connect().topic(name)
         (cursor,) = fill(topic, 1)
         store.trim(name, keep=0)
         threading.Event().wait(0.2)
-        assert client.maintenance.sweep(spi.SweepBudget()).forgotten >= 1
+        assert operator.maintenance.sweep(spi.SweepBudget()).forgotten >= 1
         assert not store.exists(name)
         refused(topic, cursor)
         topic.append(b"another")

@@ -146,13 +146,13 @@ class TestSeal:
     def test_no_sweep_forgets_a_seal(self, connect: Connect, name: str, store: StoreUnderTest) -> None:
         if not store.disposable:
             not_run("a sweep would touch other topics of this store")
-        client = connect(forget_after=0.01, append_timeout=0.1)
-        topic = client.topic(name)
+        operator = connect(forget_after=0.01, append_timeout=0.1)
+        topic = connect().topic(name)
         topic.append(b"x")
         topic.seal()
         store.trim(name, keep=0)
         threading.Event().wait(0.15)
-        client.maintenance.sweep(spi.SweepBudget())
+        operator.maintenance.sweep(spi.SweepBudget())
         with pytest.raises(TopicSealedError):
             topic.append(b"late")
 
