@@ -6,6 +6,7 @@ import pytest
 
 from tailrace import spi
 from tailrace.errors import CursorUnavailableError
+from tailrace.options import StoreOptions
 from tailrace.records import CLOSED
 from tailrace.testing.drivers import Topic
 from tailrace.testing.fixtures import Connect
@@ -163,7 +164,8 @@ class TestLineage:
     ) -> None:
         if not store.disposable:
             not_run("a sweep would touch other topics of this store")
-        client = connect(forget_after=0.05, append_timeout=0.1)
+        # The grace that a sweep leaves is short, and the time that an append has is not.
+        client = connect(store.open(StoreOptions(forget_after=0.05, append_timeout=0.1)))
         topic = client.topic(name)
         (cursor,) = fill(topic, 1)
         store.trim(name, keep=0)
