@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -157,6 +157,9 @@ class HttpUnderTest(StoreUnderTest):
 
     def restore(self, backup: object) -> None:
         self.inner.restore(backup)
+
+    def hold(self, topic: str) -> AbstractContextManager[None]:
+        return self.inner.hold(topic)
 
     def peer(self) -> Peer:
         return _HttpPeer(self.url(), self.operations)

@@ -29,7 +29,7 @@ class Description(NamedTuple):
 
 _TEXTS = ("store", "durability")
 _CHOICES = {"gap_detection": ("exact", "conservative")}
-_FLAGS = ("durable", "atomic_batches")
+_FLAGS = ("durable", "atomic_batches", "defers")
 
 
 def description_to(description: Description) -> bytes:

@@ -84,6 +84,7 @@ def test_hints_arrive_as_they_were_sent() -> None:
 def test_what_a_store_can_do_arrives_but_for_what_only_its_own_process_can_know() -> None:
     store = spi.Capabilities(
         store="s", durable=True, durability="d.", shared=False, gap_detection="conservative", atomic_batches=False,
+        defers=True,
         enforces=frozenset({"age"}), gevent="refused", fork="refused", local=True, max_payload=7, notes=("n.",),
     )  # fmt: skip
     said = wire.Description(wire.PROTOCOL, "1.2", store, 100, 10)
@@ -91,6 +92,7 @@ def test_what_a_store_can_do_arrives_but_for_what_only_its_own_process_can_know(
     assert arrived._replace(store=store) == said
     known = arrived.store
     assert (known.store, known.durable, known.durability, known.gap_detection) == ("s", True, "d.", "conservative")
+    assert known.defers is True
     assert (known.atomic_batches, known.enforces, known.max_payload, known.notes) == (False, {"age"}, 7, ("n.",))
     assert (known.shared, known.gevent, known.fork, known.local) == (True, "cooperative", "reopens", False)
 
