@@ -10,6 +10,9 @@ from pathlib import Path
 
 from bench import (
     crowd,
+    http_append,
+    http_fanout,
+    http_scale,
     mysql_append,
     mysql_read,
     mysql_wake,
@@ -48,6 +51,9 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "sqlite-retention": retention.on_sqlite,
     "postgres-retention": retention.on_postgres,
     "mysql-retention": retention.on_mysql,
+    "http-append": http_append.run,
+    "http-fan-out": http_fanout.run,
+    "http-scale": http_scale.run,
     "postgres-crowd": crowd.on_postgres,
     "mysql-crowd": crowd.on_mysql,
     "scale-asyncio": scale_asyncio.run,

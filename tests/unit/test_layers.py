@@ -35,6 +35,8 @@ ARROWS = {
     "cursors": _WORDS,
     "instrument": _WORDS,
     "spi": f"{_WORDS} options retention instrument",
+    # What a server and the store over HTTP say to each other: neither of them.
+    "wire": f"{_WORDS} arguments retention spi",
     # Siblings: the engine knows no store, a store knows neither engine nor cursor, nor another store.
     "engine": f"{_PURE} forks native spi",
     "backends": "",
@@ -49,6 +51,7 @@ ARROWS = {
     "backends.redis": f"{_STORE} {_SERVER}",
     "backends.postgres": f"{_STORE} {_SERVER} backends.sql",
     "backends.mysql": f"{_STORE} {_SERVER} backends.sql",
+    "backends.http": f"{_STORE} backends.connections wire",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
@@ -61,9 +64,14 @@ ARROWS = {
     "aio": f"{_FACADE} facade opening",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
+    # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
+    "asgi": "",
+    "sse": f"{_PURE} arguments facade aio asgi tokens",
+    "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
+    "server": f"{_FACADE} operations opening aio asgi sse tokens wire",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} sweeping topic subscription client testing tokens",
+    "cli": f"{_FACADE} sweeping topic subscription client testing tokens server",
 }
 
 # Third-party and platform modules that belong to one folder each.
@@ -80,6 +88,10 @@ OWNERS = {
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),
     "cryptography": ("tokens",),
+    "starlette": ("server", "integrations"),
+    "uvicorn": ("server",),
+    "h11": ("backends.http",),
+    "jwt": ("server",),
     "pytest": ("testing",),
     "_pytest": ("testing",),
     "typer": ("cli",),

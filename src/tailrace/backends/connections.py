@@ -116,7 +116,12 @@ class Connections(Generic[W]):
         if not keep or self._closed or self._retired:
             slot.wire = None
             wire.close()
-        self._mine().push(slot)
+        stack = self._mine()
+        stack.push(slot)
+        if self._closed:
+            # Looked at once more: who closed in the meantime has not seen this one.
+            for idle in stack.clear():
+                idle.close()
 
     def renew(self) -> None:
         """Begin no conversation on a present connection any more; those that run are still ended. From any thread."""
@@ -135,9 +140,14 @@ class Connections(Generic[W]):
         for wire in tuple(self._used):
             # Only that: it is closed by whoever has it.
             wire.hang_up()
+        mine = self._mine()
         for stack in self._all():
             for idle in stack.clear():
-                idle.hang_up()
+                # Closed by the garbage collector if it is another hub's; it may take its time.
+                if stack is mine:
+                    idle.close()
+                else:
+                    idle.hang_up()
 
     def forget(self) -> None:
         """In a child: let go of what is the parent's, and start afresh."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tailrace.cli.access import access
 from tailrace.cli.append import append
 from tailrace.cli.checkpoint import checkpoint
 from tailrace.cli.conformance import conformance
@@ -17,12 +18,13 @@ from tailrace.cli.exits import MEANINGS
 from tailrace.cli.keys import keys
 from tailrace.cli.migrate import migrate
 from tailrace.cli.seal import seal
+from tailrace.cli.serve import serve
 from tailrace.cli.sweep import sweep
 from tailrace.cli.tail import tail
 from tailrace.cli.topics import topics
 from tailrace.cli.versions import tailrace_version
 
-_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, migrate, doctor, conformance, demo)
+_COMMANDS = (append, tail, checkpoint, seal, delete, topics, describe, sweep, migrate, doctor, conformance, demo, serve)
 
 
 class Commands(TyperGroup):
@@ -63,6 +65,7 @@ def _build() -> typer.Typer:
     for command in _COMMANDS:
         built.command()(command)
     built.add_typer(keys, name="keys")
+    built.add_typer(access, name="access")
     return built
 
 

@@ -33,6 +33,7 @@ class Code(enum.IntEnum):
     MISSING_EXTRA = 11
     NOT_WRITTEN = 12
     KEYS_UNUSABLE = 13
+    NOT_LISTENING = 14
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
@@ -52,7 +53,8 @@ MEANINGS: dict[Code, str] = {
     Code.IDLE: "tail: nothing came for --timeout seconds.",
     Code.MISSING_EXTRA: "A part is not installed. The message says which extra brings it.",
     Code.NOT_WRITTEN: "The output, or the cursor file, can not be written.",
-    Code.KEYS_UNUSABLE: "The keys of resume tokens can not be used, or not be written; the message says why.",
+    Code.KEYS_UNUSABLE: "A file with keys can not be used, or not be written; the message says why.",
+    Code.NOT_LISTENING: "serve: the address can not be listened on.",
     Code.INTERRUPTED: "Interrupted (Ctrl-C).",
     Code.READER_GONE: "Whoever read our output went away, as in `| head`.",
     Code.TERMINATED: "Terminated (SIGTERM).",

@@ -23,6 +23,11 @@ def line(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def flush() -> None:
+    """Let whoever reads see at once what was written."""
+    sys.stdout.flush()
+
+
 def json_line(value: Mapping[str, Any]) -> None:
     """Write one JSON object on one line, in ASCII whatever the locale is."""
     sys.stdout.write(json.dumps(value) + "\n")

@@ -71,14 +71,25 @@ class Appender:
             raise
         return ticket.outcome
 
-    def submit(self, entry: Entry, settled: Callable[[], None], called_to_lead: Callable[[Ticket], None]) -> Ticket:
+    def submit(
+        self,
+        entry: Entry,
+        settled: Callable[[], None],
+        called_to_lead: Callable[[Ticket], None],
+        *,
+        within: float = math.inf,
+        goes_aside: bool = True,
+    ) -> Ticket:
         """Queue one entry and return at once; ``settled`` is called when its outcome is known.
 
         Args:
             settled: From any thread; must not block.
             called_to_lead: Must see to it that some thread that may block calls ``lead`` with the ticket.
+            within: Seconds that somebody waits for it, if those are fewer than usual.
+            goes_aside: Whether it waits for a topic that is locked; if not, it is told as deferred.
         """
-        ticket = Ticket(entry, self._deadline(), settled, lambda: called_to_lead(ticket))
+        deadline = min(self._deadline(), time.monotonic() + within)
+        ticket = Ticket(entry, deadline, settled, lambda: called_to_lead(ticket), goes_aside=goes_aside)
         if self._enter(ticket):
             if ticket.outcome is None:
                 called_to_lead(ticket)
@@ -139,7 +150,11 @@ class Appender:
             if self._closed:
                 ticket.outcome = _refused("the client is closed")
                 return True
-            return (self._sidings.get(ticket.entry.topic) or self._main).enter(ticket)
+            siding = self._sidings.get(ticket.entry.topic)
+            if siding is not None and not ticket.goes_aside:
+                ticket.outcome = AppendDeferred()
+                return True
+            return (siding or self._main).enter(ticket)
 
     def _send(self, lane: Lane, batch: Sequence[Ticket], timeout: float) -> float:
         started = time.monotonic()
@@ -188,11 +203,16 @@ class Appender:
             locked = {ticket.entry.topic for ticket in deferred}
             for topic in {ticket.entry.topic: None for ticket in sent if ticket.entry.topic not in locked}:
                 self._sidings.shut(topic)
-            staying, called = [], []
+            staying, called, handed_back = [], [], []
             for ticket in (*(each for each in deferred if each.deadline > soon), *lane.queue):
                 topic = ticket.entry.topic
-                target = (self._sidings.open(topic) if topic in locked else self._sidings.get(topic)) or self._main
                 ticket.sent = False
+                if not ticket.goes_aside and (topic in locked or self._sidings.get(topic) is not None):
+                    # Also those that still queue: one that was stored after an earlier one was deferred would lose
+                    # its place.
+                    handed_back.append(ticket)
+                    continue
+                target = (self._sidings.open(topic) if topic in locked else self._sidings.get(topic)) or self._main
                 if target is lane:
                     staying.append(ticket)
                 else:
@@ -202,6 +222,8 @@ class Appender:
             # In one step, or somebody might be in it twice; whoever went on is taken for gone from here by ``abandon``.
             lane.queue = deque(staying)
             lane.batch = ()
+        for ticket in handed_back:
+            ticket.settle(AppendDeferred())
         for ticket in deferred:
             if ticket.deadline <= soon:
                 ticket.settle(_refused("the client is closed" if soon == math.inf else LOCKED))

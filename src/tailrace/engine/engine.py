@@ -5,6 +5,7 @@ they are needed, and starts afresh in a forked child.
 """
 
 import dataclasses
+import math
 import threading
 import time
 import weakref
@@ -133,13 +134,26 @@ class Engine:
         with foreign_errors():
             store.append_in(connection, entry)
 
-    def submit(self, topic: str, payloads: Sequence[bytes], settled: Callable[[], None]) -> Submission:
+    def submit(
+        self,
+        topic: str,
+        payloads: Sequence[bytes],
+        settled: Callable[[], None],
+        *,
+        within: float = math.inf,
+        goes_aside: bool = True,
+    ) -> Submission:
         """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.
+
+        Args:
+            within: Seconds that somebody waits for it, if those are fewer than ``append_timeout``.
+            goes_aside: Whether it waits for a topic that somebody else holds locked.
 
         Raises:
             PayloadTooLargeError: One is over the limit; nothing was queued.
         """
-        return Submission(self, self._appender, self._entry(topic, payloads), settled)
+        entry = self._entry(topic, payloads)
+        return Submission(self, self._appender, entry, settled, within=within, goes_aside=goes_aside)
 
     def conclude(self, entry: Entry, outcome: AppendOutcome, started: float) -> None:
         """Report the outcome of an append that began at ``started``: raise it, or hint local readers."""

@@ -1,5 +1,6 @@
 """An append whose caller does not block: queued like any other, led by a worker when it is its turn."""
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.engine.appender import Appender
 from tailrace.engine.ticket import Ticket
-from tailrace.spi import Entry
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import AppendDeferred, AppendOutcome, Entry
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -18,15 +20,26 @@ class Submission:
 
     Args:
         settled: Called from any thread once ``result`` may be called; must not block.
+        within: Seconds that somebody waits for it, if those are fewer than usual.
+        goes_aside: Whether it waits for a topic that is locked; if not, ``outcome`` may be that it was deferred.
     """
 
     __slots__ = ("_appender", "_engine", "_started", "_ticket")
 
-    def __init__(self, engine: "Engine", appender: Appender, entry: Entry, settled: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        engine: "Engine",
+        appender: Appender,
+        entry: Entry,
+        settled: Callable[[], None],
+        *,
+        within: float,
+        goes_aside: bool,
+    ) -> None:
         self._engine = engine
         self._started = time.monotonic()
         self._appender = appender
-        self._ticket = appender.submit(entry, settled, self._lead)
+        self._ticket = appender.submit(entry, settled, self._lead, within=within, goes_aside=goes_aside)
 
     def expire(self) -> None:
         """Stop waiting: what is still queued is withdrawn, what was sent is unknown. Idempotent, does not block.
@@ -43,6 +56,15 @@ class Submission:
         """
         assert self._ticket.outcome is not None
         self._engine.conclude(self._ticket.entry, self._ticket.outcome, self._started)
+
+    def outcome(self) -> AppendOutcome:
+        """Like ``result``, but return what became of it: for whoever tells it to somebody else."""
+        outcome = self._ticket.outcome
+        assert outcome is not None
+        if not isinstance(outcome, AppendDeferred):
+            with contextlib.suppress(DurableStreamUnavailableError):
+                self.result()
+        return outcome
 
     def _lead(self, ticket: Ticket) -> None:
         # At once: there is one leader in each lane, and the lanes are few.

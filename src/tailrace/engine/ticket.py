@@ -18,6 +18,7 @@ class Ticket:
         settled: Called once the outcome is known; must not block.
         called_to_lead: Called when it is this ticket's turn to lead: somebody must then call ``lead`` with it. Perhaps
             called in vain.
+        goes_aside: Whether it waits for a topic that is locked; if not, that is its outcome.
 
     Attributes:
         lane: Where it stands; it may be sent from there to another one.
@@ -25,12 +26,19 @@ class Ticket:
         sent: Whether it may be stored.
     """
 
-    __slots__ = ("called_to_lead", "deadline", "entry", "lane", "leads", "outcome", "sent", "settled")
+    __slots__ = ("called_to_lead", "deadline", "entry", "goes_aside", "lane", "leads", "outcome", "sent", "settled")
 
     def __init__(
-        self, entry: Entry, deadline: float, settled: Callable[[], None], called_to_lead: Callable[[], None]
+        self,
+        entry: Entry,
+        deadline: float,
+        settled: Callable[[], None],
+        called_to_lead: Callable[[], None],
+        *,
+        goes_aside: bool = True,
     ) -> None:
         self.entry = entry
+        self.goes_aside = goes_aside
         self.deadline = deadline
         self.settled = settled
         self.called_to_lead = called_to_lead

@@ -30,8 +30,11 @@ _BUILT_IN = {
     "postgres": "tailrace.backends.postgres:open_store",
     "mysql": "tailrace.backends.mysql:open_store",
     "mariadb": "tailrace.backends.mysql:open_store",
+    "http": "tailrace.backends.http:open_store",
+    "https": "tailrace.backends.http:open_store",
 }
 _EXTRAS = {scheme: target.split(":")[0].rpartition(".")[2] for scheme, target in _BUILT_IN.items()}
+_EXTRAS |= {"http": "client", "https": "client"}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 OpenEngine = Callable[[object, StoreOptions], Backend]

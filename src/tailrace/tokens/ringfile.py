@@ -1,4 +1,4 @@
-"""The file of a key ring: read only if it is private, made once, replaced in one step under a lock."""
+"""A file of keys: read only if it is private, made once, replaced in one step under a lock."""
 
 import contextlib
 import fcntl
@@ -104,13 +104,13 @@ def _content(path: Path, descriptor: int) -> tuple[str, os.stat_result]:
         mode = stat.S_IMODE(status.st_mode)
         raise KeyRingError(f"{path} has mode {mode:04o}, so others may read or change the keys: chmod 600 {path}")
     if status.st_size > MAX_BYTES:
-        raise KeyRingError(f"{path} has {status.st_size} bytes, more than any key ring")
+        raise KeyRingError(f"{path} has {status.st_size} bytes, more than any file of keys")
     with os.fdopen(os.dup(descriptor), "rb") as stream:
         content = stream.read(MAX_BYTES)
     try:
         return content.decode("ascii"), status
     except UnicodeDecodeError:
-        raise KeyRingError(f"{path} is no key ring: it is not text in ASCII") from None
+        raise KeyRingError(f"{path} is no file of keys: it is not text in ASCII") from None
 
 
 def _written(path: Path, text: str) -> Path:

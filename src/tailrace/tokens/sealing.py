@@ -20,19 +20,22 @@ TAG_BYTES = 16
 _PURPOSE = b"tailrace resume token 1"
 
 
-def seal(secret: bytes, seed: bytes, content: bytes, bound: bytes) -> bytes:
-    """Return the sealed content, its tag last. ``seed`` is random and never used again."""
-    return AESGCM(_key(secret, seed)).encrypt(seed[SALT_BYTES:], content, bound)
+def seal(secret: bytes, seed: bytes, content: bytes, bound: bytes, *, purpose: bytes = _PURPOSE) -> bytes:
+    """Return the sealed content, its tag last. ``seed`` is random and never used again.
+
+    What is sealed for one ``purpose`` opens for no other: their keys have nothing in common.
+    """
+    return AESGCM(_key(secret, seed, purpose)).encrypt(seed[SALT_BYTES:], content, bound)
 
 
-def unseal(secret: bytes, seed: bytes, sealed: bytes, bound: bytes) -> bytes | None:
+def unseal(secret: bytes, seed: bytes, sealed: bytes, bound: bytes, *, purpose: bytes = _PURPOSE) -> bytes | None:
     """Return the content; ``None`` if anything is not what it was sealed with."""
     try:
-        return AESGCM(_key(secret, seed)).decrypt(seed[SALT_BYTES:], sealed, bound)
+        return AESGCM(_key(secret, seed, purpose)).decrypt(seed[SALT_BYTES:], sealed, bound)
     except InvalidTag:
         return None
 
 
-def _key(secret: bytes, seed: bytes) -> bytes:
+def _key(secret: bytes, seed: bytes, purpose: bytes) -> bytes:
     # HKDF-Expand where one block is enough: a ring's secrets are random, so nothing has to be extracted first.
-    return hmac.digest(secret, _PURPOSE + seed[:SALT_BYTES] + b"\x01", "sha256")
+    return hmac.digest(secret, purpose + seed[:SALT_BYTES] + b"\x01", "sha256")

@@ -103,6 +103,11 @@ class Tokens:
         self._ring = ring
         self._sealing = sealing
 
+    @property
+    def lifetime(self) -> float | None:
+        """Seconds that a token is good for after it was sealed; ``None``: as long as its key."""
+        return self._lifetime
+
     def seal(self, topic: str, cursor: TopicCursor, *, kind: TokenKind = TokenKind.RESUME) -> str:
         """Return a token for a cursor of this topic; two for one cursor differ.
 

@@ -9,6 +9,7 @@ import pytest
 from tailrace.engine.appender import Appender
 from tailrace.engine.lane import LOCKED
 from tailrace.engine.sidings import WAITING_LANES
+from tailrace.engine.ticket import Ticket
 from tailrace.options import EngineOptions
 from tailrace.spi import AppendDeferred, Appended, AppendOutcome, AppendRefused, Boundary, Entry
 
@@ -257,6 +258,76 @@ def queued(appender: Appender, topic: str) -> int:
     """How many tickets of a topic stand in the lane where it waits, apart from those that are being sent."""
     lane = appender._sidings.get(topic)
     return 0 if lane is None else sum(ticket.entry.topic == topic for ticket in lane.queue)
+
+
+class Handed:
+    """Submits entries that do not go aside, as a server does for clients who have queues of their own."""
+
+    def __init__(self, appender: Appender) -> None:
+        self._appender = appender
+        self._done = threading.Semaphore(0)
+        self.tickets: list[Ticket] = []
+
+    def submit(self, topic: str, payload: bytes) -> None:
+        entry = Entry(topic, [payload], may_wait=False)
+        self.tickets.append(self._appender.submit(entry, self._done.release, self._lead, goes_aside=False))
+
+    def outcomes(self) -> list[AppendOutcome | None]:
+        for _ in self.tickets:
+            assert self._done.acquire(timeout=PATIENCE)
+        return [ticket.outcome for ticket in self.tickets]
+
+    def _lead(self, ticket: Ticket) -> None:
+        threading.Thread(target=self._appender.lead_for, args=(ticket,), daemon=True).start()
+
+
+def test_what_does_not_go_aside_is_handed_back_at_once_and_the_others_are_stored(store: LockingStore) -> None:
+    appender = appender_on(store)
+    store.lock("t")
+    handed = Handed(appender)
+    for topic in ("t", "free", "t", "other"):
+        handed.submit(topic, b"x")
+    assert [type(each) for each in handed.outcomes()] == [AppendDeferred, Appended, AppendDeferred, Appended]
+    assert not list(appender._sidings)
+    store.release("t")
+    again = Handed(appender)
+    again.submit("t", b"y")
+    assert [type(each) for each in again.outcomes()] == [Appended]
+
+
+def test_nothing_that_queues_behind_what_is_handed_back_overtakes_it(store: LockingStore) -> None:
+    class Unlocking(LockingStore):
+        def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
+            outcomes = super().append(entries, timeout)
+            # By the next batch the lock is gone.
+            self.release("t")
+            return outcomes
+
+    unlocking = Unlocking()
+    unlocking.lock("t")
+    appender = appender_on(unlocking, batch_records=1)
+    handed = Handed(appender)
+    started: list[Ticket] = []
+    handed._lead = started.append  # type: ignore[method-assign]
+    for payload in (b"0", b"1", b"2"):
+        handed.submit("t", payload)
+    appender.lead(started[0])
+    assert [type(each) for each in handed.outcomes()] == [AppendDeferred] * 3
+    assert unlocking.stored == []
+
+
+def test_what_does_not_go_aside_is_handed_back_while_others_wait_there(store: LockingStore) -> None:
+    appender = appender_on(store)
+    store.lock("t")
+    calls = Calls(appender)
+    calls.start("t", b"waits")
+    store.until_waiting("t")
+    handed = Handed(appender)
+    handed.submit("t", b"does not")
+    assert [type(each) for each in handed.outcomes()] == [AppendDeferred]
+    store.release("t")
+    calls.finish()
+    assert store.stored == [("t", b"waits")]
 
 
 def _until(holds: Callable[..., bool]) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "chromium": ("chromium", "chromium-common"),
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
+    "nginx": ("nginx",),
     # What a driver of MariaDB is built against.
     "mysqlclient": ("libmariadb-dev",),
     "pgbouncer": ("pgbouncer",),

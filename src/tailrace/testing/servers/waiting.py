@@ -1,5 +1,6 @@
 """The one place that waits for a server to get somewhere. Servers tell nobody when they do, so it asks again."""
 
+import socket
 import time
 from collections.abc import Callable
 
@@ -33,3 +34,9 @@ def until(condition: Callable[[], bool], what: str, *, timeout: float = 30.0, st
         if time.monotonic() > deadline:
             raise ServerFailedError(f"not within {timeout} s: {what}") from obstacle
         time.sleep(step)
+
+
+def listens(address: tuple[str, int]) -> bool:
+    """Return whether somebody accepts connections there."""
+    with socket.create_connection(address, timeout=5):
+        return True

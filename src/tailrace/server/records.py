@@ -1,0 +1,163 @@
+"""Records of a topic: append one or a batch, and read a page, waiting for it if asked to."""
+
+import base64
+import json
+from collections.abc import Callable
+
+from tailrace import aio, limits
+from tailrace.errors import DurableStreamError, PayloadTooLargeError
+from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd
+from tailrace.server.call import Call
+from tailrace.server.problems import Problem, problem_of
+from tailrace.server.response import Response, json_response
+from tailrace.sse import Stop
+
+NDJSON = b"application/x-ndjson"
+
+
+async def append(call: Call) -> Response:
+    """Append the body as one record; or its lines, if it is newline-delimited."""
+    kind = (call.request.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if kind == NDJSON.decode():
+        return await _append_lines(call)
+    call.request.only()
+    await call.topic.append(await call.body())
+    return Response(204)
+
+
+async def _append_lines(call: Call) -> Response:
+    """Append lines in one commit, and answer with one outcome a line, in order.
+
+    A line that can not be stored is refused by itself; the others go on. With encoding=base64 each is decoded.
+    """
+    call.request.only("encoding")
+    decode = _DECODERS[call.request.choice("encoding", "text", *_DECODERS)]
+    lines = (await call.body()).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if len(lines) > limits.MAX_APPEND_MANY:
+        raise Problem("too-large", f"a batch may have {limits.MAX_APPEND_MANY} lines; nothing was stored")
+    most = call.service.max_payload
+    outcomes: list[dict[str, object]] = []
+    payloads: list[bytes] = []
+    for line in lines:
+        try:
+            payload = decode(line)
+            if len(payload) > most:
+                raise PayloadTooLargeError(len(payload), most, named="the server's")
+        except ValueError as error:
+            is_large = isinstance(error, PayloadTooLargeError)
+            outcomes.append(_refused(Problem("too-large" if is_large else "bad-request", str(error))))
+        else:
+            payloads.append(payload)
+            outcomes.append({"status": 201})
+    try:
+        await call.topic.append_many(payloads)
+    except DurableStreamError as error:
+        failed = _refused(problem_of(error))
+        outcomes = [failed if outcome["status"] == 201 else outcome for outcome in outcomes]
+    status = 200 if all(outcome["status"] == 201 for outcome in outcomes) else 207
+    return Response(status, b"".join(json.dumps(outcome).encode() + b"\n" for outcome in outcomes), NDJSON)
+
+
+async def read(call: Call) -> Response:
+    """Answer with a page of records; if there are none, wait for the first for ``wait`` seconds."""
+    query = call.request.only("start", "cursor", "limit", "wait", "payloads")
+    limit = call.request.count("limit", 512, at_most=limits.MAX_APPEND_MANY)
+    wait = call.request.seconds("wait", 0.0, at_most=call.service.settings.max_wait)
+    encode = _ENCODERS[call.request.choice("payloads", "text", *_ENCODERS)]
+    token = query.get("cursor")
+    opened = None if token is None else call.opened(token)
+    page: list[DurableStreamRecord] = []
+    size, caught_up = 0, False
+    async with await call.subscribe(query.get("start"), opened) as subscription:
+        got = await _first(call, subscription, wait)
+        while isinstance(got, DurableStreamRecord):
+            page.append(got)
+            size += len(got.payload)
+            if len(page) == limit or size >= PAGE_BYTES:
+                break
+            got = await subscription.receive(0)
+        else:
+            caught_up = True
+        end = subscription.end if got is CLOSED else None
+        after = subscription.cursor
+    records = [{"token": call.token(record.cursor), **encode(record.payload)} for record in page]
+    following = records[-1]["token"] if records else call.token(after)
+    return json_response({"records": records, "next": following, "caught_up": caught_up, "end": _told(end)})
+
+
+async def _first(call: Call, subscription: aio.Subscription, wait: float) -> DurableStreamRecord | Closed | None:
+    if not wait:
+        return await subscription.receive(0)
+    live, principal = call.service.live, call.principal
+    if not live.admits(principal.name):
+        raise Problem("overloaded", "there are as many streams and waiting reads as this server holds")
+    # Counted and ended like a stream, which it would be if its client could: a server that ends must not wait for it.
+    with live.entered(_Waiting(subscription), principal.name, expires_at=principal.expires_at):
+        return await subscription.receive(wait)
+
+
+class _Waiting:
+    """A read that waits, as something that can be ended."""
+
+    def __init__(self, subscription: aio.Subscription) -> None:
+        self._subscription = subscription
+
+    def stop(self, why: Stop) -> None:
+        """Let it return at once."""
+        self._subscription.close()
+
+
+PAGE_BYTES = 4 * 2**20
+"""Payload bytes after which a page ends: it is held whole, a few times over while it is encoded."""
+
+
+def _told(end: StreamEnd | None) -> dict[str, object] | None:
+    if end is None:
+        return None
+    if end.kind == "closed":
+        # The server is going down, not the topic.
+        raise Problem("unavailable", "the server is closing")
+    return {"kind": end.kind, "error": end.error}
+
+
+def _refused(problem: Problem) -> dict[str, object]:
+    return problem.content
+
+
+def _decode_base64(line: bytes) -> bytes:
+    try:
+        return base64.b64decode(line, validate=True)
+    except ValueError:
+        raise ValueError("this line is not base64") from None
+
+
+def _as_base64(payload: bytes) -> dict[str, object]:
+    return {"data": base64.b64encode(payload).decode("ascii"), "encoding": "base64"}
+
+
+def _as_text(payload: bytes) -> dict[str, object]:
+    try:
+        return {"data": payload.decode(), "encoding": "text"}
+    except UnicodeDecodeError:
+        return _as_base64(payload)
+
+
+def _as_json(payload: bytes) -> dict[str, object]:
+    try:
+        return {"data": json.loads(payload, parse_constant=_no_constant), "encoding": "json"}
+    except (ValueError, RecursionError):
+        return _as_text(payload)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_ENCODERS: dict[str, Callable[[bytes], dict[str, object]]] = {
+    "text": _as_text,
+    "json": _as_json,
+    "base64": _as_base64,
+}
+_DECODERS: dict[str, Callable[[bytes], bytes]] = {"text": bytes, "base64": _decode_base64}

@@ -1,0 +1,38 @@
+"""Payloads that something between a worker and a browser might bend."""
+
+ODD: tuple[bytes, ...] = (
+    b"",
+    b"plain",
+    b"\n",
+    b"\n\n\n",
+    b"a\nb",
+    b"\na\n",
+    b"\r",
+    b"a\rb",
+    b"a\r\nb",
+    b"\r\n",
+    "a\u2028b\u2029c\u0085d\x0b\x0ce".encode(),
+    b" one space",
+    b"  two spaces",
+    b"trailing \n lines \n",
+    b": a comment?",
+    b":",
+    b"data: x\nid: 7\nevent: end\nretry: 1",
+    b"data",
+    "\ufefffirst of all".encode(),
+    "in\ufeffside".encode(),
+    b"\0",
+    b"a\0b\n\0",
+    b"\xff\xfe",
+    b"cut off \xe2\x82",
+    b"\xed\xa0\x80",
+    b"\xc0\xaf",
+    b"\xf4\x90\x80\x80",
+    "\U0001f600 \U0010ffff \uffff".encode(),
+    b'{"event": "x", "n": 1}',
+    b"x" * 2**20,
+    b"line of sixty-four bytes that is repeated to make two megabytes\n" * 2**15,
+    bytes(range(256)),
+)
+
+EVERY_BYTE: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
