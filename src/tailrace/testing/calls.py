@@ -6,6 +6,7 @@ A thread is interrupted (what a soft time limit does), a task is cancelled, a gr
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -18,6 +19,25 @@ PATIENCE = 20.0
 
 class Cancelled(BaseException):
     """How a call ends that was cancelled. No ``Exception``: nobody may take it for a failure of the store."""
+
+
+class _Settled(BaseException):
+    """The interrupt that a thread sends itself."""
+
+
+def settle_interrupts() -> None:
+    """Make an interrupt that was sent to this thread, and has not come yet, never come. Any thread may call it.
+
+    Not by taking it back: the interpreter then goes on looking for one, in every thread, for as long as the process
+    lives, and Python 3.11 never gets past that look in a function that is traced or profiled. So it is replaced by
+    another one, which is waited for: with that the look is over.
+    """
+    try:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Settled))
+        while True:
+            time.sleep(0)
+    except _Settled:
+        pass
 
 
 class Call(Protocol[T_co]):
@@ -81,4 +101,4 @@ class ThreadCall(Generic[T]):
         with self._lock:
             self._over = True
         # One that was sent and has not come yet must not hit what the thread does next.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
+        settle_interrupts()

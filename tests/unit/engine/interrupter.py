@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from tailrace.testing.calls import settle_interrupts
+
 
 class SoftTimeLimit(BaseException):
     """What an interrupt looks like to the code it hits."""
@@ -36,6 +38,8 @@ class Interrupter:
         before = sys.getprofile()
         # What an interrupt raises in somebody's ``__del__`` is lost, and so would be the place.
         gc.disable()
+        # Left over from whatever ran before in this process, one keeps Python 3.11 from entering a profiled function.
+        settle_interrupts()
         sys.setprofile(self)
         try:
             yield
