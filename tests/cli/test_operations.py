@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -99,12 +100,19 @@ def test_a_watching_sweep_goes_on_until_it_is_ended(db: str, streams: tailrace.S
         "--json",
     ]
     with subprocess.Popen([*command, "--store", db], stdout=subprocess.PIPE) as sweeping:
-        assert sweeping.stdout is not None
-        assert json.loads(sweeping.stdout.readline())["records"] == 3
-        topic.append_many([b"x"] * 7)
-        assert json.loads(sweeping.stdout.readline())["records"] == 7
-        sweeping.terminate()
-        assert sweeping.wait(10) == Code.TERMINATED
+        # A sweep that finds nothing says nothing: not for ever.
+        overdue = threading.Timer(60, sweeping.kill)
+        overdue.start()
+        try:
+            assert sweeping.stdout is not None
+            assert json.loads(sweeping.stdout.readline())["records"] == 3
+            topic.append_many([b"x"] * 7)
+            assert json.loads(sweeping.stdout.readline())["records"] == 7
+            sweeping.terminate()
+            assert sweeping.wait(10) == Code.TERMINATED
+        finally:
+            overdue.cancel()
+            sweeping.kill()
 
 
 def test_how_often_is_only_for_a_watching_sweep(run: Command, db: str) -> None:

@@ -20,10 +20,10 @@ from tailrace.testing.servers.waiting import until
 from tailrace.tokens import KeyRing
 
 WITHIN = 5.0
-THREADS = 24
+THREADS = 64
 """As many as there may be to wait for the store, at once or idle, besides those of the test."""
-IDLE = 40
-"""Files that a store may keep open besides those that everything else here needs."""
+IDLE = 160
+"""Files that a store may keep open besides those that everything else here needs: three for each of those threads."""
 SERVERS = [pytest.param(with_uvicorn, id="uvicorn"), pytest.param(with_hypercorn, id="hypercorn")]
 
 

@@ -7,6 +7,7 @@ import pytest
 from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers.redis import Flavour, RedisReplicas, RedisSentinel, RespError, hold, release
 from tailrace.testing.servers.redis.replicas import wait_until_heard, wait_until_replicated
+from tailrace.testing.servers.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,8 @@ def test_sentinels_replace_a_master_that_was_killed(calm: RedisSentinel) -> None
 def test_a_lagging_replica_takes_over_without_what_it_missed(calm: RedisSentinel) -> None:
     former, (replica,) = calm.master, calm.replicas
     former.call("SET", "a", "before")
-    wait_until_replicated(former)
+    # Asked of the replica itself: that it follows is said before it has everything.
+    until(lambda: replica.call("GET", "a") == b"before", "the replica has it")
     hold(replica, former)
     former.call("SET", "a", "missed")
 

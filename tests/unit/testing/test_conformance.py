@@ -14,7 +14,8 @@ def test_the_memory_store_conforms() -> None:
     assert report.ok, report.output
     assert {"Append", "Cursors", "Lineage", "Seal"} <= {row.section for row in report.rows}
     left_out = [case for case in report.cases if case.outcome != "passed"]
-    assert all(case.reason and case.name.endswith("[asyncio]") for case in left_out), left_out
+    # In memory nobody can lock a topic, and a worker that sends for its callers is interrupted by nobody.
+    assert all(case.reason and (case.section == "Deferred" or case.name.endswith("[asyncio]")) for case in left_out)
     assert all(case.reason == "" for case in report.cases if case not in left_out)
     assert sum(row.passed for row in report.rows) > 300
 
