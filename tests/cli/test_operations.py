@@ -1,6 +1,7 @@
 """``topics``, ``describe``, ``seal``, ``delete``, ``sweep``, and which store they work on."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -99,7 +100,9 @@ def test_a_watching_sweep_goes_on_until_it_is_ended(db: str, streams: tailrace.S
         "0.1",
         "--json",
     ]
-    with subprocess.Popen([*command, "--store", db], stdout=subprocess.PIPE) as sweeping:
+    # As a service is run: nobody has told Python not to buffer.
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen([*command, "--store", db], stdout=subprocess.PIPE, env=environ) as sweeping:
         # A sweep that finds nothing says nothing: not for ever.
         overdue = threading.Timer(60, sweeping.kill)
         overdue.start()

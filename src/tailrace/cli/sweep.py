@@ -83,6 +83,8 @@ def _tell_work(as_json: bool, report: SweepReport) -> None:
     # A service that says every minute that there was nothing to do hides what it does.
     if report.records or report.forgotten:
         _tell(report, as_json)
+        # Now: whoever reads a pipe waits for it, and this process may go on for months.
+        output.flush()
 
 
 def _tell(report: SweepReport, as_json: bool) -> None:
