@@ -6,12 +6,12 @@ Requests: ``calls.py`` on connections of ``line.py``. Appending: ``writing.py``.
 
 import dataclasses
 import time
-import weakref
 from collections.abc import Sequence
 
 from typing_extensions import override
 
 from tailrace import wire
+from tailrace.backends.handle import Handle, patience
 from tailrace.backends.http import reading, writing
 from tailrace.backends.http.calls import Calls, whole
 from tailrace.backends.http.location import Location, locate
@@ -30,7 +30,6 @@ from tailrace.spi import (
     ReadOutcome,
     ReadRequest,
     Unborn,
-    Watch,
 )
 from tailrace.wire import MalformedError
 
@@ -39,7 +38,7 @@ _SEAL_BYTES = 1024
 _OF_THE_SERVER = ("retention", "topic_retention", "tombstone_for", "forget_after", "create")
 
 
-class HttpStore(HttpMaintenance, Backend):
+class HttpStore(Handle, HttpMaintenance):
     """One handle on a served store. Thread-safe; reopens after a fork. Also implements ``Maintenance``.
 
     Args:
@@ -53,13 +52,11 @@ class HttpStore(HttpMaintenance, Backend):
     """
 
     def __init__(self, location: Location, options: StoreOptions | None = None) -> None:
+        super().__init__()
         options = options or StoreOptions()
         _refuse_options(options)
-        self._patience = options.append_timeout
+        self._patience = patience(options)
         self._calls = Calls(location)
-        # Weak: whoever opened a watch and closed it is done with it, long before this handle is closed.
-        self._watches: weakref.WeakSet[HttpWatch] = weakref.WeakSet()
-        self._closed = False
         try:
             self._server = self._described()
         except BaseException:
@@ -101,24 +98,15 @@ class HttpStore(HttpMaintenance, Backend):
         self._calls.again(wire.PATHS.seal, wire.seal_to(topic, error), whole(_SEAL_BYTES), deadline)
 
     @override
-    def watch(self) -> Watch:
-        self._check_open()
-        watch = HttpWatch(self._calls, self._patience, self._server.max_topics)
-        self._watches.add(watch)
-        return watch
+    def _open_watch(self) -> HttpWatch:
+        return HttpWatch(self._calls, self._patience, self._server.max_topics)
 
     @override
-    def close(self) -> None:
-        self._closed = True
-        for watch in tuple(self._watches):
-            watch.close()
+    def _disconnect(self) -> None:
         self._calls.close()
 
-    def after_fork(self) -> None:
-        """Leave the parent's connections alone."""
-        for watch in tuple(self._watches):
-            watch.disown()
-        self._watches.clear()
+    @override
+    def _forget(self) -> None:
         self._calls.forget()
 
     def _described(self) -> wire.Description:
@@ -136,10 +124,6 @@ class HttpStore(HttpMaintenance, Backend):
                 f"client speaks {wire.PROTOCOL}: bring the older one up to date"
             )
         return described
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise DurableStreamUnavailableError("the store is closed")
 
 
 def open_store(url: StoreURL, options: StoreOptions) -> Backend:

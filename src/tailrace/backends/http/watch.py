@@ -4,20 +4,18 @@ Used by one thread, except for ``interrupt`` and ``close``.
 """
 
 import contextlib
-import os
-import select
 import time
 from collections.abc import Collection, Iterator, Sequence
 
 from typing_extensions import override
 
-from tailrace import native
 from tailrace.backends.http.calls import Calls
 from tailrace.backends.http.line import BrokenLineError
 from tailrace.backends.http.merging import merge
 from tailrace.backends.http.stream import Stream
+from tailrace.backends.vigil import Vigil
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.spi import Changes, Watch
+from tailrace.spi import Changes
 from tailrace.wire import Hints, MalformedError
 
 LINGERS = 1.0
@@ -27,7 +25,7 @@ LINGER_AT_MOST = 3
 """Streams that linger at once."""
 
 
-class HttpWatch(Watch):
+class HttpWatch(Vigil):
     """One engine's view of what moved. Makes no connection before something is followed.
 
     Args:
@@ -37,6 +35,7 @@ class HttpWatch(Watch):
     """
 
     def __init__(self, calls: Calls, patience: float, most: int) -> None:
+        super().__init__()
         self._calls = calls
         self._patience = patience
         self._most = most
@@ -44,11 +43,6 @@ class HttpWatch(Watch):
         self._wanted: set[str] = set()
         self._moved: set[str] = set()
         self._anything = False
-        self._state = native.lock()
-        self._waiting = self._closed = False
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
 
     @property
     @override
@@ -74,43 +68,12 @@ class HttpWatch(Watch):
                 for stream in self._streams:
                     stream.check(now, self._calls.name)
                 due = min((stream.due for stream in self._streams), default=deadline)
-                interrupted = self._sleep(max(0.0, min(deadline, due) - now))
+                interrupted = self._hear_for(min(deadline, due) - now)
                 if now >= deadline:
                     break
             moved, self._moved = self._moved, set()
             anything, self._anything = self._anything, False
             return Changes(frozenset(moved & self._wanted), anything)
-
-    @override
-    def interrupt(self) -> None:
-        with self._state, contextlib.suppress(BlockingIOError):
-            if not self._closed:
-                os.write(self._wake, b"!")
-
-    @override
-    def close(self) -> None:
-        with self._state:
-            if self._closed:
-                return
-            self._closed = True
-            # Under a waiting thread the descriptors must stay: their numbers could be given to somebody else.
-            if not self._waiting:
-                self._release()
-                return
-            with contextlib.suppress(BlockingIOError):
-                os.write(self._wake, b"!")
-            for stream in tuple(self._streams):
-                stream.line.hang_up()
-
-    def disown(self) -> None:
-        """In a child: close the descriptors and nothing else; what arrives there is the parent's."""
-        self._state = native.lock()
-        if self._wake >= 0:
-            self._closed = True
-            for stream in self._streams:
-                stream.line.disown()
-            self._streams = []
-            self._close_pipe()
 
     def _change(self, added: Collection[str]) -> None:
         """Follow more topics, or fewer; what streams already follow is not interrupted for it."""
@@ -167,21 +130,13 @@ class HttpWatch(Watch):
             if stream.leaves_at is not None and now >= stream.leaves_at:
                 self._drop(stream)
 
-    def _sleep(self, seconds: float) -> bool:
+    def _hear_for(self, seconds: float) -> bool:
         """Wait for hints or an interrupt, at most so long; return whether there was one."""
-        poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
         by_number = {stream.line.fileno(): stream for stream in self._streams}
-        for number in by_number:
-            poll.register(number, select.POLLIN)
-        # Rounded up: a pause that is cut to nothing would be waited for by going round.
-        ready = {number for number, _ in poll.poll(-int(-seconds * 1000 // 1))}
+        ready, interrupted = self._sleep(seconds, *by_number)
         for number in ready & by_number.keys():
             self._hear(by_number[number])
-        if self._woken not in ready:
-            return False
-        os.read(self._woken, 4096)
-        return True
+        return interrupted
 
     def _drop(self, stream: Stream) -> None:
         if stream in self._streams:
@@ -190,34 +145,33 @@ class HttpWatch(Watch):
 
     @contextlib.contextmanager
     def _entered(self) -> Iterator[None]:
-        with self._state:
+        with self._inside():
+            try:
+                yield
+            except (BrokenLineError, MalformedError) as exc:
+                # Whoever closes hangs up on the streams: that is no fault of the server.
+                self._check_open()
+                said = f"the hints of {self._calls.name} were interrupted: {exc}"
+                raise DurableStreamUnavailableError(said) from exc
             self._check_open()
-            self._waiting = True
-        try:
-            yield
-            self._check_open()
-        except (BrokenLineError, MalformedError) as exc:
-            self._check_open()
-            said = f"the hints of {self._calls.name} were interrupted: {exc}"
-            raise DurableStreamUnavailableError(said) from exc
-        finally:
-            with self._state:
-                self._waiting = False
-                if self._closed:
-                    self._release()
 
     def _check_open(self) -> None:
         if self._closed:
             raise DurableStreamUnavailableError("the watch is closed")
 
+    @override
+    def _cut_short(self) -> None:
+        for stream in tuple(self._streams):
+            stream.line.hang_up()
+
+    @override
     def _release(self) -> None:
         for stream in self._streams:
             stream.line.close()
         self._streams = []
-        self._close_pipe()
 
-    def _close_pipe(self) -> None:
-        fds, self._woken, self._wake = (self._woken, self._wake), -1, -1
-        for fd in fds:
-            if fd >= 0:
-                os.close(fd)
+    @override
+    def _abandon(self) -> None:
+        for stream in self._streams:
+            stream.line.disown()
+        self._streams = []
