@@ -95,7 +95,8 @@ def test_what_is_dropped_is_told_and_nothing_else_is_lost(there: Partitioned) ->
         with streams.topic("t").subscribe_from_beginning() as subscription:
             cursors = [record.cursor for record in take(subscription, 9)]
         there.execute(CALL)
-        assert len(there.partitions()) < len(oldest)
+        # Not by their number: in the second half of a day it makes one more for the days to come.
+        assert set(oldest) - set(there.partitions())
         kept = there.execute("SELECT count(*) FROM tailrace.records WHERE at < now() - interval '8 days'")
         assert kept == [(0,)]
         # After the second record: the third is gone. After the fourth: nothing that was wanted is.
@@ -125,7 +126,7 @@ def test_nothing_is_dropped_while_a_topic_that_is_held_begins_there(there: Parti
             with streams.topic("held").subscribe_from_beginning() as subscription:
                 assert payloads(take(subscription, 9)) == numbered(9)
         there.execute(CALL)
-        assert len(there.partitions()) < len(before)
+        assert set(before) - set(there.partitions())
         assert read_all(streams.topic("held").subscribe_from_beginning(), 5) == numbered(5, 4)
 
 
