@@ -1,0 +1,1 @@
+"""Workflow Streams in a database: each operation is one transaction."""
