@@ -2,6 +2,7 @@
 
 import weakref
 from abc import abstractmethod
+from collections.abc import Callable
 
 from typing_extensions import override
 
@@ -29,10 +30,7 @@ class Handle(Backend):
 
     @override
     def watch(self) -> Watch:
-        self._check_open()
-        watch = self._open_watch()
-        self._watches.add(watch)
-        return watch
+        return self._watched(self._open_watch)
 
     @override
     def close(self) -> None:
@@ -47,6 +45,13 @@ class Handle(Backend):
             watch.disown()
         self._watches.clear()
         self._forget()
+
+    def _watched(self, open_watch: Callable[[], Vigil]) -> Vigil:
+        """Open a watch that is closed with this handle."""
+        self._check_open()
+        watch = open_watch()
+        self._watches.add(watch)
+        return watch
 
     def _check_open(self) -> None:
         if self._closed:

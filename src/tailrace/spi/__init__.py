@@ -26,6 +26,7 @@ from tailrace.spi.pages import (
     TopicInfo,
 )
 from tailrace.spi.registry import open_engine, open_schema, open_store, schemes
+from tailrace.spi.relational import Ask, Database, Relational
 from tailrace.spi.schema import Migration, Schema
 from tailrace.spi.sweeping import SweepTally
 from tailrace.spi.transactional import Transactional
@@ -37,11 +38,13 @@ __all__ = [
     "AppendRefused",
     "AppendUnknown",
     "Appended",
+    "Ask",
     "Backend",
     "Boundary",
     "Bounds",
     "Capabilities",
     "Changes",
+    "Database",
     "Entry",
     "Examinable",
     "Findings",
@@ -53,6 +56,7 @@ __all__ = [
     "ReadFailed",
     "ReadOutcome",
     "ReadRequest",
+    "Relational",
     "Schema",
     "Seal",
     "StoreURL",

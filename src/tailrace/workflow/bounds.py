@@ -116,6 +116,18 @@ def check_run(run: Run) -> None:
     findings.refuse()
 
 
+def check_start(workflow_type: object, task_queue: object) -> None:
+    """Refuse what a run can not be started with.
+
+    Raises:
+        InvalidFieldsError: It is out of bounds.
+    """
+    findings = Findings()
+    findings.optional("workflow_type", workflow_type, MAX_ID_CHARS)
+    findings.optional("task_queue", task_queue, MAX_ID_CHARS)
+    findings.refuse()
+
+
 def check_append(items: Sequence[NewItem], max_pending_items: object, lease_seconds: object = None) -> None:
     """Refuse a batch that is out of bounds.
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from tailrace.workflow.model import NewItem, Stream
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET = b'{"offset":'
 _PAYLOAD = b',"payload":'
 
 
@@ -40,6 +41,11 @@ def payload_of(document: bytes) -> bytes:
     """Return the payload in a document of an item."""
     # A quotation mark inside of a text is escaped, so that this stands nowhere before the payload.
     return document[document.index(_PAYLOAD) + len(_PAYLOAD) : -1]
+
+
+def offset_of(document: bytes) -> int:
+    """Return the offset of the item in a document."""
+    return int(document[len(_OFFSET) : document.index(b",")])
 
 
 def stream_document(stream: Stream) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from tailrace.backends.handle import Handle, patience
 from tailrace.backends.mysql import examination, schema, writing
 from tailrace.backends.mysql.appending import Appending
 from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.database import MysqlDatabase
 from tailrace.backends.mysql.engines import from_engine
 from tailrace.backends.mysql.line import OVERHEAD, Line
 from tailrace.backends.mysql.lives import Lives
@@ -22,7 +23,7 @@ from tailrace.backends.mysql.maintenance import MysqlMaintenance
 from tailrace.backends.mysql.outbox import Outbox
 from tailrace.backends.mysql.reading import Reading
 from tailrace.backends.mysql.sweep import MysqlGround
-from tailrace.backends.mysql.tables import for_tables
+from tailrace.backends.mysql.tables import for_streams, for_tables
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.watch import MysqlWatch
 from tailrace.backends.mysql.writing import Ask
@@ -36,23 +37,26 @@ from tailrace.spi import (
     Backend,
     Bounds,
     Capabilities,
+    Database,
     Entry,
     Examinable,
     Findings,
     ReadOutcome,
     ReadRequest,
+    Relational,
     Transactional,
     Unborn,
+    Watch,
 )
 
 MARGIN = 2**16
 """Bytes of ``max_allowed_packet`` that no payload may take: a row has more than it, and so has an answer."""
 
 
-class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional):
+class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional, Relational):
     """One handle on a database of MySQL or MariaDB. Thread-safe; reopens after a fork.
 
-    Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
+    Also implements ``Maintenance``, ``Examinable``, ``Transactional`` and ``Relational``.
 
     Args:
         location: Which database, and how to connect.
@@ -93,6 +97,7 @@ class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional):
             self._deadline,
             options.append_timeout,
         )
+        self._database = MysqlDatabase(calls, transactions, location.prefix, self._watch_streams, self._patience)
         renew_in_child(self)
 
     def __repr__(self) -> str:
@@ -151,9 +156,17 @@ class MysqlStore(Handle, MysqlMaintenance, Examinable, Transactional):
         deadline = self._deadline()
         return self._calls.again(lambda line: examination.examine(line, self._location, deadline), deadline)
 
+    @property
+    @override
+    def database(self) -> Database:
+        return self._database
+
     @override
     def _open_watch(self) -> MysqlWatch:
         return MysqlWatch(self._location, self._statements, self._patience)
+
+    def _watch_streams(self) -> Watch:
+        return self._watched(lambda: MysqlWatch(self._location, for_streams(self._prefix), self._patience))
 
     @override
     def _disconnect(self) -> None:

@@ -3,7 +3,9 @@
 ``{topics}`` and the like are filled in once per store; what is left for each call is ``%``-formatted bytes.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+
+from tailrace.backends.sql.words import EXTRA_TABLES
 
 NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 """Microseconds since the epoch by the server's clock, whatever time zone a session has: no hour comes twice."""
@@ -127,13 +129,21 @@ UNION ALL (SELECT name, deleted_at, 1 FROM {{graves}} WHERE deleted_at > %d ORDE
 FROM {topics} WHERE name IN (%b)"""
 
 
-TABLES = ("topics", "records", "graves", "remains", "version")
+TABLES = ("topics", "records", "graves", "remains", "version", *EXTRA_TABLES)
 
 
 def for_tables(prefix: str) -> Statements:
     """Return the statements for tables whose names begin like this."""
     template = Statements()
     return Statements(**{one.name: filled(getattr(template, one.name), prefix) for one in fields(template)})
+
+
+def for_streams(prefix: str) -> Statements:
+    """Return the statements of ``for_tables`` for who watches streams instead of topics."""
+    template = Statements()
+    names = ("changed", "heads")
+    watched = {name: getattr(template, name).replace(b"{topics}", b"{workflow_streams}") for name in names}
+    return replace(for_tables(prefix), **{name: filled(text, prefix) for name, text in watched.items()})
 
 
 def filled(statement: bytes, prefix: str) -> bytes:

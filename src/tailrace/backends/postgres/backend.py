@@ -14,6 +14,7 @@ from typing_extensions import override
 from tailrace.backends.handle import Handle, patience
 from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.channels import Channels
+from tailrace.backends.postgres.database import PostgresDatabase
 from tailrace.backends.postgres.engines import from_engine
 from tailrace.backends.postgres.examination import durability, examine
 from tailrace.backends.postgres.location import Location, locate
@@ -39,22 +40,25 @@ from tailrace.spi import (
     Backend,
     Bounds,
     Capabilities,
+    Database,
     Entry,
     Examinable,
     Findings,
     ReadOutcome,
     ReadRequest,
+    Relational,
     Transactional,
     Unborn,
+    Watch,
 )
 
 _log = logging.getLogger("tailrace.store")
 
 
-class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
+class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional, Relational):
     """One handle on a PostgreSQL database. Thread-safe; reopens after a fork.
 
-    Also implements ``Maintenance``, ``Examinable`` and ``Transactional``.
+    Also implements ``Maintenance``, ``Examinable``, ``Transactional`` and ``Relational``.
 
     Args:
         location: Which database, and where in it.
@@ -81,6 +85,7 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
         self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
         self._prompt_ground = PostgresGround(session, prompt, seconds, self._teller.tell)
         self._outbox = Outbox(session, tables, options, self._channels, self._cut_if_free)
+        self._database = PostgresDatabase(session, tables, self._teller.tell, self._watch_table, seconds)
         try:
             self._version = self._find(create=options.create is True)
             self._durability = durability(session, time.monotonic() + seconds)
@@ -142,10 +147,21 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional):
         self._check_open()
         return examine(self._session, self._tables, time.monotonic() + self._patience)
 
+    @property
+    @override
+    def database(self) -> Database:
+        return self._database
+
     @override
     def _open_watch(self) -> PostgresWatch:
+        return self._watch_of(self._tables["topics"])
+
+    def _watch_table(self, table: str) -> Watch:
+        return self._watched(lambda: self._watch_of(table))
+
+    def _watch_of(self, table: str) -> PostgresWatch:
         session = self._session
-        return PostgresWatch(session.dial, self._channels, self._tables["topics"], session.name, self._patience)
+        return PostgresWatch(session.dial, self._channels, table, session.name, self._patience)
 
     @override
     def _disconnect(self) -> None:

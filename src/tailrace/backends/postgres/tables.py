@@ -3,8 +3,22 @@
 import re
 from collections.abc import Mapping
 
-TABLES = ("topics", "records", "graves", "remains", "version")
-INDEXES = ("topics_by_name", "topics_by_age", "topics_by_idleness", "graves_by_age")
+from tailrace.backends.sql.words import EXTRA_TABLES
+
+TABLES = ("topics", "records", "graves", "remains", "version", *EXTRA_TABLES)
+INDEXES = (
+    "topics_by_name",
+    "topics_by_age",
+    "topics_by_idleness",
+    "graves_by_age",
+    "workflow_runs_by_id",
+    "workflow_runs_by_end",
+    "workflow_streams_by_topic",
+    "workflow_streams_by_name",
+    "workflow_streams_by_deadline",
+    "workflow_streams_by_lease",
+    "workflow_items_by_key",
+)
 
 _NAME = re.compile(r"\{(\w+)\}")
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from tailrace.backends.sql.sweep import Sweeper
 from tailrace.backends.sqlite import examination, reading, writing
+from tailrace.backends.sqlite.database import SqliteDatabase
 from tailrace.backends.sqlite.errors import primary_code
 from tailrace.backends.sqlite.location import Location, locate
 from tailrace.backends.sqlite.maintenance import SqliteMaintenance
@@ -28,11 +29,13 @@ from tailrace.spi import (
     Backend,
     Bounds,
     Capabilities,
+    Database,
     Entry,
     Examinable,
     Findings,
     ReadOutcome,
     ReadRequest,
+    Relational,
     Unborn,
     Watch,
 )
@@ -43,10 +46,10 @@ _DURABILITY = {
 }
 
 
-class SqliteStore(SqliteMaintenance, Examinable, Backend):
+class SqliteStore(SqliteMaintenance, Examinable, Relational, Backend):
     """One handle on a SQLite file. Thread-safe, and safe to carry into a fork.
 
-    Also implements ``Maintenance`` and ``Examinable``.
+    Also implements ``Maintenance``, ``Examinable`` and ``Relational``.
 
     Args:
         location: Which file.
@@ -63,6 +66,7 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
         self._sessions: dict[int, Session] = {}
         self._ground = SqliteGround(self._session, self._options.append_timeout)
         self._sweeper = Sweeper(self._ground, self._options)
+        self._database = SqliteDatabase(self._session)
         try:
             self._session().open(create=self._options.create is not False, timeout=self._options.append_timeout)
         except BaseException:
@@ -128,6 +132,11 @@ class SqliteStore(SqliteMaintenance, Examinable, Backend):
             return None, ({topic} if writing.seal(connection, topic, error) else set())
 
         self._session().write(work, self._options.append_timeout)
+
+    @property
+    @override
+    def database(self) -> Database:
+        return self._database
 
     @override
     def watch(self) -> Watch:

@@ -1,0 +1,36 @@
+"""Statements that are written once for all databases, cut into what stands between their values. Pure."""
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+_PLACE = re.compile(r"\bIN \?\?|\?")
+_WORD = re.compile(r"\{(\w+)\}")
+
+EXTRA_TABLES = ("workflow_runs", "workflow_streams", "workflow_items")
+"""Tables of what is kept beside the topics."""
+
+
+class Cut(NamedTuple):
+    """A statement.
+
+    Attributes:
+        parts: What stands before, between and after the values.
+        lists: Of each value whether it is a list, which follows an ``IN``.
+    """
+
+    parts: Sequence[str]
+    lists: Sequence[bool]
+
+
+@functools.lru_cache(1024)
+def cut(statement: str) -> Cut:
+    """Cut a statement, whose words have been filled in, at its values."""
+    places = _PLACE.findall(statement)
+    return Cut(_PLACE.split(statement), [place != "?" for place in places])
+
+
+def fill(statement: str, words: Mapping[str, str]) -> str:
+    """Put words into a statement."""
+    return _WORD.sub(lambda found: words[found[1]], statement)

@@ -1,0 +1,86 @@
+"""Deliveries up to the head of a stream, noted in the store: at most one write per stream in a while.
+
+A thread that ends when there is nothing to write does it: the first time at once, then with a pause, so that what comes
+meanwhile goes together. What waits is known here, so that an append in this process, and whoever looks at the stream
+through it, is told the truth.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from tailrace import native
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
+
+EVERY = 0.1
+"""Seconds between two writes about one stream."""
+
+_log = logging.getLogger("tailrace.workflow")
+
+
+class Deliveries:
+    """Thread-safe.
+
+    Args:
+        write: Notes offsets by topic in the store. Blocks.
+    """
+
+    def __init__(self, write: Callable[[Mapping[str, int]], None]) -> None:
+        self._write = write
+        self._closed = False
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Start afresh: the parent's thread is the parent's."""
+        self._lock = native.lock()
+        self._waiting: dict[str, int] = {}
+        self._thread: threading.Thread | None = None
+
+    def of(self, topic: str) -> int:
+        """Return the offset up to which a stream was delivered, where the store may not know; -1 for none."""
+        return self._waiting.get(topic, -1)
+
+    def note(self, topic: str, offset: int) -> None:
+        """Note that items up to the head were delivered. Does not block; it is advisory, and never raises."""
+        with self._lock:
+            if self._closed or offset <= self._waiting.get(topic, -1):
+                return
+            self._waiting[topic] = offset
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="tailrace-deliveries", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Write what waits. Idempotent, never raises."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            waiting = dict(self._waiting)
+        if waiting:
+            self._flush(waiting)
+
+    def _run(self) -> None:
+        me = self._thread
+        while True:
+            with self._lock:
+                waiting = dict(self._waiting)
+                if not waiting or self._closed or self._thread is not me:
+                    if self._thread is me:
+                        self._thread = None
+                    return
+            self._flush(waiting)
+            time.sleep(EVERY)
+
+    def _flush(self, delivered: Mapping[str, int]) -> None:
+        try:
+            self._write(delivered)
+        except DurableStreamUnavailableError as exc:
+            _log.warning("deliveries could not be noted; the next ones are: %s", exc)
+        with self._lock:
+            for topic, offset in delivered.items():
+                if self._waiting.get(topic) == offset:
+                    del self._waiting[topic]

@@ -1,0 +1,279 @@
+"""Runs and their streams in a database that this process uses itself.
+
+Appending: ``batch.py`` checks, ``store/appending.py`` locks, ``rules.py`` decides, and the engine is told that the
+stream moved. Reading: ``store/reading.py`` reads a page; whoever has to wait for one waits at the engine, behind what
+he has seen.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from typing_extensions import override
+
+from tailrace.engine import Engine, Workers
+from tailrace.errors import InvalidArgumentError
+from tailrace.options import EngineOptions
+from tailrace.spi import Ask, Backend, Boundary, Database, Relational
+from tailrace.workflow import bounds
+from tailrace.workflow.awaited_topics import DocumentTopic
+from tailrace.workflow.backend import WorkflowBackend
+from tailrace.workflow.batch import batch_of
+from tailrace.workflow.bounds import DEFAULT_PAGE_ITEMS, MAX_PENDING_ITEMS
+from tailrace.workflow.delivery import Deliveries
+from tailrace.workflow.errors import NamespaceNotFoundError
+from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
+from tailrace.workflow.service import Cancellation, Service
+from tailrace.workflow.settings import WorkflowSettings
+from tailrace.workflow.store import appending, delivering, ending, reading, retention, rows, runs
+from tailrace.workflow.sweeping import Sweeper
+from tailrace.workflow.topics import StreamTopic
+from tailrace.workflow.waiting import Look, Looks, Waits, Wanted
+
+T = TypeVar("T")
+
+WORKERS = 32
+"""Calls of event loops that wait for the database at once, at most."""
+
+
+class EmbeddedService(Service):
+    """Thread-safe; blocks, but for what is awaited. A forked child may go on using it.
+
+    Args:
+        store: In whose database the runs are; closed with this.
+        settings: Which runs there are, and for how long.
+        options: Of the engine.
+
+    Raises:
+        InvalidArgumentError: The store is in no database.
+    """
+
+    def __init__(
+        self, store: Backend, settings: WorkflowSettings | None = None, *, options: EngineOptions | None = None
+    ) -> None:
+        if not isinstance(store, Relational):
+            name = store.capabilities.store
+            raise InvalidArgumentError(
+                f"workflow streams need a database (SQLite, PostgreSQL, MySQL or MariaDB), and {name} is none"
+            )
+        options = options or EngineOptions()
+        self.settings = settings or WorkflowSettings()
+        self._database: Database = store.database
+        self._timeout = options.append_timeout
+        self.engine = Engine(WorkflowBackend(store, self._database, self.settings.tombstone_for), options)
+        self._workers = Workers(WORKERS)
+        self._deliveries = Deliveries(self._note_deliveries)
+        self._looks = Looks(self._look_at)
+        self._waits = Waits(self.engine)
+        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint)
+
+    @override
+    def list_streams(self, run: Run) -> Sequence[Stream]:
+        self._check_run(run)
+        streams = self._database.look(partial(reading.list_streams, run=run))
+        return [self._as_delivered(run.stream(stream.stream_name), stream) for stream in streams]
+
+    @override
+    def describe(self, stream: StreamRef) -> Stream:
+        self._check_stream(stream)
+        row = self._database.look(partial(reading.describe, stream=stream))
+        return self._as_delivered(stream, rows.stream_of(row.stream_name, row.state))
+
+    @override
+    def subscribe(
+        self,
+        stream: StreamRef,
+        *,
+        from_offset: int = 0,
+        max_items: int = DEFAULT_PAGE_ITEMS,
+        wait_seconds: int = 0,
+        cancellation: Cancellation | None = None,
+    ) -> ItemPage:
+        wanted = self._wanted(stream, from_offset, max_items, wait_seconds)
+        deadline = time.monotonic() + wait_seconds
+        look = self._looks.fresh(wanted)
+        while not self._over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
+            self._waits.until_moved(stream.topic, look.tail, deadline, cancellation)
+            look = self._looks.shared(wanted)
+        return self._delivered(stream, look)
+
+    async def subscribe_async(
+        self,
+        stream: StreamRef,
+        *,
+        from_offset: int = 0,
+        max_items: int = DEFAULT_PAGE_ITEMS,
+        wait_seconds: int = 0,
+    ) -> ItemPage:
+        """Like ``subscribe``, awaited: whoever waits holds no thread. Cancelled, it leaves nothing behind."""
+        wanted = self._wanted(stream, from_offset, max_items, wait_seconds)
+        deadline = time.monotonic() + wait_seconds
+        look = await self.run(partial(self._looks.fresh, wanted))
+        while not self._over(look, deadline):
+            await self._waits.until_moved_async(stream.topic, look.tail, deadline)
+            look = await self.run(partial(self._looks.shared, wanted))
+        return self._delivered(stream, look)
+
+    @override
+    def append(
+        self,
+        stream: StreamRef,
+        items: Sequence[NewItem],
+        *,
+        max_pending_items: int = MAX_PENDING_ITEMS,
+        lease_seconds: int | None = None,
+    ) -> Appended:
+        self._check_stream(stream)
+        bounds.check_append(items, max_pending_items, lease_seconds)
+        work = partial(
+            appending.append,
+            stream=stream,
+            batch=batch_of(items),
+            cap=max_pending_items,
+            lease_seconds=lease_seconds,
+            delivered=self._deliveries.of(stream.topic),
+            create_run=self.settings.runs == "implicit",
+        )
+        appended = self._database.change(work, self._timeout)
+        if appended.accepted:
+            self.engine.hint(stream.topic)
+        return appended
+
+    @override
+    def end(
+        self, stream: StreamRef, *, error_reason: str | None = None, retention_seconds: int | None = None
+    ) -> Stream:
+        self._check_stream(stream)
+        bounds.check_end(error_reason, retention_seconds)
+        work = partial(ending.end, stream=stream, error_reason=error_reason, retention_seconds=retention_seconds)
+        ended = self._database.change(work, self._timeout)
+        self.engine.hint(stream.topic)
+        return self._as_delivered(stream, ended)
+
+    @override
+    def renew(self, stream: StreamRef, lease_seconds: int) -> Stream:
+        self._check_stream(stream)
+        bounds.check_lease(lease_seconds)
+        work = partial(ending.renew, stream=stream, lease_seconds=lease_seconds)
+        return self._as_delivered(stream, self._database.change(work, self._timeout))
+
+    @override
+    def start_run(self, run: Run, *, workflow_type: str | None = None, task_queue: str | None = None) -> RunInfo:
+        self._check_run(run)
+        bounds.check_start(workflow_type, task_queue)
+        return self._change(lambda ask: runs.start(ask, run, workflow_type, task_queue))
+
+    @override
+    def describe_run(self, run: Run) -> RunInfo:
+        self._check_run(run)
+        return self._database.look(partial(runs.describe, run=run))
+
+    @override
+    def latest_run(self, namespace: str, workflow_id: str) -> RunInfo:
+        self._check_run(Run(namespace, workflow_id, "-"))
+        return self._database.look(partial(runs.latest, namespace=namespace, workflow_id=workflow_id))
+
+    @override
+    def end_run(self, run: Run) -> RunInfo:
+        self._check_run(run)
+        return self._change(lambda ask: runs.end(ask, run))
+
+    @override
+    def delete_run(self, run: Run) -> bool:
+        self._check_run(run)
+        moved: list[str] = []
+
+        def work(ask: Ask) -> tuple[bool, list[str]]:
+            deleted, moved[:] = retention.delete_run(ask, run)
+            return deleted, moved
+
+        deleted = self._database.change(work, self._timeout)
+        for topic in moved:
+            self.engine.hint(topic)
+        return deleted
+
+    @override
+    def sweep(self) -> SweepResult:
+        return self._sweeper.sweep()
+
+    def topic(self, stream: StreamRef) -> StreamTopic:
+        """Return a stream as a topic. Does no I/O and opens nothing."""
+        self._check_stream(stream)
+        return StreamTopic(self, stream, self.engine, partial(self._deliveries.note, stream.topic))
+
+    def document_topic(self, stream: StreamRef) -> DocumentTopic:
+        """Return a stream as an awaited topic of documents. Does no I/O and opens nothing."""
+        self._check_stream(stream)
+        return DocumentTopic(self.engine, stream.topic, partial(self._deliveries.note, stream.topic))
+
+    def place_before(self, stream: StreamRef, offset: int) -> Boundary:
+        """Return the place that a reader starts at who wants items from an offset on. Blocks.
+
+        Raises:
+            RunNotFoundError, StreamNotFoundError: It is not there.
+            InvalidFieldsError: The stream has not come so far.
+        """
+        self._check_stream(stream)
+        bounds.check_page(offset, 1)
+        return self._database.look(partial(reading.place_before, stream=stream, offset=offset))
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run something that blocks on the database in a worker, on behalf of an event loop."""
+        return await asyncio.wrap_future(self._workers.run(work))
+
+    @override
+    def close(self) -> None:
+        self._deliveries.close()
+        self._workers.close()
+        self.engine.close()
+
+    def _change(self, work: Callable[[Ask], T]) -> T:
+        return self._database.change(lambda ask: (work(ask), ()), self._timeout)
+
+    def _wanted(self, stream: StreamRef, from_offset: int, max_items: int, wait_seconds: int) -> Wanted:
+        self._check_stream(stream)
+        bounds.check_page(from_offset, max_items, wait_seconds)
+        return Wanted(stream, from_offset, max_items)
+
+    def _look_at(self, wanted: Wanted) -> Look:
+        read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
+        return Look(*self._database.look(read))
+
+    def _over(self, look: Look, deadline: float) -> bool:
+        return look.says_something or time.monotonic() >= deadline
+
+    def _delivered(self, stream: StreamRef, look: Look) -> ItemPage:
+        page = look.page
+        if page.documents and page.next_offset == look.row.last_position and look.row.pending:
+            self._deliveries.note(stream.topic, page.next_offset - 1)
+        return replace(page, stream=self._as_delivered(stream, page.stream))
+
+    def _as_delivered(self, ref: StreamRef, stream: Stream) -> Stream:
+        """Return a stream with what the store does not know yet about deliveries by this process."""
+        if stream.pending_items and self._deliveries.of(ref.topic) == stream.last_offset:
+            return replace(stream, pending_items=0)
+        return stream
+
+    def _note_deliveries(self, delivered: Mapping[str, int]) -> None:
+        self._database.change(partial(delivering.note, delivered=delivered), self._timeout)
+
+    def _check_run(self, run: Run) -> None:
+        if run.namespace not in self.settings.namespaces:
+            raise NamespaceNotFoundError("there is no such namespace here")
+        bounds.check_run(run)
+
+    def _check_stream(self, stream: StreamRef) -> None:
+        self._check_run(stream.run)
+        bounds.check_name(stream.name)
+
+
+def open_service(store: Backend, settings: WorkflowSettings | None = None) -> EmbeddedService:
+    """Return a service of the runs in a store's database, which is closed with it.
+
+    Raises:
+        InvalidArgumentError: The store is in no database.
+    """
+    return EmbeddedService(store, settings)
