@@ -19,6 +19,8 @@ from tailrace.spi.relational import Ask, Database, Rows, Value, Work
 
 T = TypeVar("T")
 
+_NOTHING = b"DO 0"
+
 SHORT = 256
 """Bytes up to which a value is written in hexadecimal: names and keys, and no documents."""
 
@@ -61,7 +63,8 @@ class MysqlDatabase(Database):
             except DurableStreamError as refusal:
                 # Nothing to send at last means to roll back.
                 return (), refusal
-            return ask.pending, result
+            # What was sent before still has to be committed.
+            return ask.pending or ([_NOTHING] if ask.wrote else ()), result
 
         result = self._transactions.run(transaction, time.monotonic() + timeout)
         if isinstance(result, DurableStreamError):
@@ -87,6 +90,7 @@ class _Ask(Ask):
         self._run = run
         self._words = words
         self.pending: list[bytes] = []
+        self.wrote = False
 
     @override
     def __call__(self, statement: str, *values: Value) -> Rows:
@@ -96,6 +100,7 @@ class _Ask(Ask):
 
     @override
     def do(self, statement: str, *values: Value) -> None:
+        self.wrote = True
         self.pending.append(self._written(statement, values))
 
     @override
@@ -107,6 +112,7 @@ class _Ask(Ask):
         *,
         if_new: bool = False,
     ) -> None:
+        self.wrote = True
         verb = "INSERT IGNORE" if if_new else "INSERT"
         head = f"{verb} INTO {self._words[table]} ({', '.join(columns)}) VALUES ".encode()
         self.pending.append(head + b",".join(b"(%b)" % b",".join(map(_literal, row)) for row in rows))

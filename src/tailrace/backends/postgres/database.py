@@ -93,7 +93,9 @@ class PostgresDatabase(Database):
                 # A little less than the caller has: the answer that nothing was stored is worth more than none.
                 patience = max(1, int((deadline - time.monotonic()) * 900))
                 begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}"
-                wire.ask(begin.encode(), None, deadline)
+                # Two statements at once, so not to be prepared.
+                wire.deadline = deadline
+                wire.execute(begin.encode())
                 try:
                     outcome = work(_Ask(wire, self._words, deadline))
                 except _DRIVERS_OWN:
