@@ -10,6 +10,8 @@ from tailrace.backends.sqlite import schema
 from tailrace.cli.exits import Code
 from tailrace.spi import Migration
 
+NEWEST = schema.newest()
+
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> str:
@@ -18,23 +20,29 @@ def fresh(tmp_path: Path) -> str:
 
 def test_missing_tables_are_told_written_out_and_made(run: Command, fresh: str, tmp_path: Path) -> None:
     told = run("migrate", "--check", "--store", fresh, code=Code.CHECK_FAILED)
-    assert b"schema 0, and this release needs 1" in told.stdout
+    assert f"schema 0, and this release needs {NEWEST}".encode() in told.stdout
     assert b"CREATE TABLE topics" in run("migrate", "--sql", "--store", fresh).stdout
     assert not (tmp_path / "fresh.db").exists()
-    assert run("migrate", "--store", fresh).stdout == b"schema 0 is now 1\n"
-    assert run("migrate", "--check", "--store", fresh).stdout == b"schema 1: up to date\n"
+    assert run("migrate", "--store", fresh).stdout == f"schema 0 is now {NEWEST}\n".encode()
+    assert run("migrate", "--check", "--store", fresh).stdout == f"schema {NEWEST}: up to date\n".encode()
     assert run("migrate", "--sql", "--store", fresh).stdout == b""
-    assert json.loads(run("migrate", "--store", fresh, "--json").stdout) == {"before": 1, "now": 1, "newest": 1}
+    assert json.loads(run("migrate", "--store", fresh, "--json").stdout) == {
+        "before": NEWEST,
+        "now": NEWEST,
+        "newest": NEWEST,
+    }
 
 
 def test_an_older_schema_is_brought_up_with_what_is_in_it(
     run: Command, fresh: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("append", "t", "--store", fresh, stdin=b"kept\n")
-    more = (*schema.migrations(), Migration(2, "CREATE TABLE second (x);"))
+    more = (*schema.migrations(), Migration(NEWEST + 1, "CREATE TABLE second (x);"))
     monkeypatch.setattr(schema, "migrations", lambda: more)
-    assert run("migrate", "--sql", "--store", fresh).stdout == b"-- to schema 2\nCREATE TABLE second (x);\n\n"
-    assert run("migrate", "--store", fresh).stdout == b"schema 1 is now 2\n"
+    assert run("migrate", "--sql", "--store", fresh).stdout == (
+        f"-- to schema {NEWEST + 1}\nCREATE TABLE second (x);\n\n".encode()
+    )
+    assert run("migrate", "--store", fresh).stdout == f"schema {NEWEST} is now {NEWEST + 1}\n".encode()
     assert run("tail", "t", "--max", "1", "--store", fresh).stdout == b"kept\n"
 
 

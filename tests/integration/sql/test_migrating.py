@@ -12,7 +12,7 @@ from pymysql.constants import CLIENT
 from tests.integration.sql.places import Place, contents
 
 import tailrace
-from tailrace import StoreUnusableError, spi
+from tailrace import StoreUnusableError, TopicSealedError, spi
 from tailrace.backends.mysql import schema as mysql_schema
 from tailrace.backends.postgres import schema as postgres_schema
 from tailrace.options import StoreOptions, parse_url
@@ -21,6 +21,7 @@ from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
 
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
+NEWEST = postgres_schema.newest()
 
 
 class Bare(Place):
@@ -76,7 +77,7 @@ class Bare(Place):
             f"-- A second step.\nALTER TABLE {{topics}} ADD COLUMN again {kind};\n"
             "UPDATE {topics} SET again = last_position;\n"
         )
-        more = (*module.migrations(), Migration(2, script))
+        more = (*module.migrations(), Migration(NEWEST + 1, script))
         monkeypatch.setattr(module, "migrations", lambda: more)
 
 
@@ -99,14 +100,14 @@ def command(place: Place, *arguments: str, url: str = "", code: int = 0) -> str:
 
 
 def test_tables_are_told_and_written_out_and_made_from_nothing(bare: Bare) -> None:
-    assert "schema 0, and this release needs 1" in command(bare, "--check", code=1)
+    assert f"schema 0, and this release needs {NEWEST}" in command(bare, "--check", code=1)
     script = command(bare, "--sql")
     assert script.startswith("-- to schema 1")
     assert "{" not in script
     with pytest.raises(StoreUnusableError, match="tailrace migrate"):
         bare.client()
-    assert command(bare) == "schema 0 is now 1\n"
-    assert command(bare, "--check") == "schema 1: up to date\n"
+    assert command(bare) == f"schema 0 is now {NEWEST}\n"
+    assert command(bare, "--check") == f"schema {NEWEST}: up to date\n"
     assert command(bare, "--sql") == ""
     bare.client().topic("t").append(b"x")
 
@@ -137,19 +138,44 @@ def test_an_older_schema_is_brought_up_with_what_is_in_it(bare: Bare, monkeypatc
     bare.tables().apply()
     bare.client().topic("t").append_many([b"a", b"b"])
     bare.one_more(monkeypatch)
-    with pytest.raises(StoreUnusableError, match=r"older release \(schema 1.*tailrace migrate"):
+    with pytest.raises(StoreUnusableError, match=rf"older release \(schema {NEWEST}.*tailrace migrate"):
         bare.client()
     tables = bare.tables()
-    assert (tables.version(), tables.newest) == (1, 2)
+    assert (tables.version(), tables.newest) == (NEWEST, NEWEST + 1)
     (step,) = tables.pending()
-    assert step.version == 2
+    assert step.version == NEWEST + 1
     assert "CREATE TABLE" not in step.script
     tables.apply()
-    assert (tables.version(), list(tables.pending())) == (2, [])
+    assert (tables.version(), list(tables.pending())) == (NEWEST + 1, [])
     assert bare.server.execute(f"SELECT again FROM {bare.table}topics", database=bare.name)[0][0] == 2
     client = bare.client()
     client.topic("t").append(b"c")
     assert contents(client, "t") == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("old", range(1, NEWEST))
+def test_tables_of_every_earlier_release_are_brought_up_with_what_is_in_them(
+    bare: Bare, monkeypatch: pytest.MonkeyPatch, old: int
+) -> None:
+    module: Any = postgres_schema if bare.postgres else mysql_schema
+    with monkeypatch.context() as earlier:
+        until = module.migrations()[:old]
+        earlier.setattr(module, "migrations", lambda: until)
+        bare.tables().apply()
+        with bare.client() as client:
+            client.topic("t").append_many([b"a", b"b"])
+            client.topic("ended").seal(error="why")
+            client.topic("gone").append(b"x")
+            client.maintenance.delete("gone")
+    assert bare.tables().version() == old
+    bare.tables().apply()
+    assert bare.tables().version() == NEWEST
+    client = bare.client()
+    client.topic("t").append(b"c")
+    assert contents(client, "t") == [b"a", b"b", b"c"]
+    with pytest.raises(TopicSealedError):
+        client.topic("ended").append(b"y")
+    assert [info.name for info in client.maintenance.topics()] == ["ended", "t"]
 
 
 def test_an_older_schema_is_brought_up_by_what_is_written_out(bare: Bare, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +184,7 @@ def test_an_older_schema_is_brought_up_by_what_is_written_out(bare: Bare, monkey
     bare.one_more(monkeypatch)
     for step in bare.tables().pending():
         bare.execute(step.script)
-    assert bare.tables().version() == 2
+    assert bare.tables().version() == NEWEST + 1
     assert contents(bare.client(), "t") == [b"a"]
 
 
@@ -192,7 +218,7 @@ def test_ten_processes_at_once_make_them_once(bare: Bare) -> None:
         process.stdin.flush()
     for process in started:
         out, err = process.communicate(timeout=60)
-        assert (process.returncode, out) == (0, "1\n"), err
+        assert (process.returncode, out) == (0, f"{NEWEST}\n"), err
     bare.client().topic("t").append(b"x")
 
 

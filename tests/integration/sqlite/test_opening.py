@@ -22,9 +22,10 @@ from tailrace.backends.sqlite.errors import Mapped
 from tailrace.backends.sqlite.location import locate
 from tailrace.errors import InvalidArgumentError, StoreUnusableError
 from tailrace.options import StoreOptions, parse_url
-from tailrace.spi import Appended, AppendRefused, Entry, Page, PositionLost, ReadFailed, ReadRequest
+from tailrace.spi import Appended, AppendRefused, Entry, Page, PositionLost, ReadFailed, ReadRequest, Seal
 
 RunAsNobody = Callable[[str], str]
+NEWEST = schema.newest()
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def test_a_file_of_a_newer_release_is_refused(open_store: OpenStore, path: Path)
     open_store().close()
     with other_program(path) as connection:
         connection.execute("PRAGMA user_version = 999")
-    with pytest.raises(StoreUnusableError, match=r"newer release \(schema 999, this one knows 1\): upgrade"):
+    with pytest.raises(StoreUnusableError, match=rf"newer release \(schema 999, this one knows {NEWEST}\): upgrade"):
         open_store()
 
 
@@ -158,25 +159,47 @@ def test_migrations_that_are_missing_are_applied_and_records_kept(
     place = store.bounds("t")
     put(store, "t", b"x")
     store.close()
-    more = (*schema.migrations(), (2, "CREATE TABLE second (x);"), (3, "INSERT INTO second VALUES (7);"))
+    steps = (NEWEST + 1, "CREATE TABLE second (x);"), (NEWEST + 2, "INSERT INTO second VALUES (7);")
+    more = (*schema.migrations(), *steps)
     monkeypatch.setattr(schema, "migrations", lambda: more)
     store = open_store()
     assert payloads(store, "t", place) == [b"x"]
     with other_program(path) as connection:
         assert connection.execute("SELECT x FROM second").fetchall() == [(7,)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (NEWEST + 2,)
+
+
+@pytest.mark.parametrize("old", range(1, NEWEST))
+def test_a_file_of_every_earlier_release_is_brought_up_with_what_is_in_it(
+    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch, old: int
+) -> None:
+    with monkeypatch.context() as earlier:
+        until = schema.migrations()[:old]
+        earlier.setattr(schema, "migrations", lambda: until)
+        store = open_store()
+        place = store.bounds("t")
+        put(store, "t", b"x")
+        store.seal("ended", "why")
+        store.close()
+    with other_program(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (old,)
+    store = open_store()
+    assert payloads(store, "t", place) == [b"x"]
+    assert store.bounds("ended").seal == Seal("why")
+    with other_program(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (NEWEST,)
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(
     open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store().close()
-    more = (*schema.migrations(), (2, "CREATE TABLE second (x); INSERT INTO nowhere VALUES (1);"))
+    more = (*schema.migrations(), (NEWEST + 1, "CREATE TABLE second (x); INSERT INTO nowhere VALUES (1);"))
     monkeypatch.setattr(schema, "migrations", lambda: more)
     with pytest.raises(StoreUnusableError):
         open_store()
     with other_program(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (NEWEST,)
         assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'second'").fetchone() == (0,)
 
 
