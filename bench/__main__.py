@@ -30,6 +30,7 @@ from bench import (
     sqlite_read,
     sqlite_share,
     sqlite_wake,
+    workflow_append,
 )
 from bench.pairs import Result
 
@@ -56,6 +57,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "http-scale": http_scale.run,
     "postgres-crowd": crowd.on_postgres,
     "mysql-crowd": crowd.on_mysql,
+    "workflow-append": workflow_append.run,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }
