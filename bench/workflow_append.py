@@ -1,4 +1,4 @@
-"""Appends to streams of runs on PostgreSQL: requests of 1 and of 50 items, against streams of DBOS on the same server."""
+"""Appends to streams of runs on PostgreSQL: requests of 1 and of 50 items, against streams of DBOS beside them."""
 
 import itertools
 import json

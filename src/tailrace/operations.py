@@ -69,7 +69,7 @@ class Operations(Maintenance):
         with foreign_errors():
             return self._store.sweep(budget or SweepBudget())
 
-    def sweep_every(self, seconds: float, budget: SweepBudget | None = None) -> Sweeping:
+    def sweep_every(self, seconds: float, budget: SweepBudget | None = None) -> Sweeping[SweepReport]:
         """Sweep in a thread of its own: now, and again about every ``seconds``, until the result is closed.
 
         A round that its budget ended is followed by the next one soon, so that a backlog is worked off at half speed.

@@ -10,12 +10,23 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 from tailrace.errors import DurableStreamError
-from tailrace.spi import SweepReport
 
 _log = logging.getLogger("tailrace.sweep")
+
+
+class Report(Protocol):
+    """What one round did."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it left nothing to do."""
+        ...
+
+
+R = TypeVar("R", bound=Report)
 
 SHORTEST_REST = 0.05
 """Seconds between two rounds while there is more to do, at least."""
@@ -30,9 +41,9 @@ def rest(every: float, took: float, done: bool) -> float:
 
 def sweep_until(
     stopped: threading.Event,
-    sweep: Callable[[], SweepReport],
+    sweep: Callable[[], R],
     every: float,
-    told: Callable[[SweepReport], None],
+    told: Callable[[R], None],
     over: Callable[[], bool],
 ) -> None:
     """Sweep now, and again every ``every`` seconds, until ``stopped`` is set. Blocks.
@@ -59,18 +70,18 @@ def sweep_until(
         stopped.wait(rest(every, time.monotonic() - began, done))
 
 
-class Sweeping:
-    """A thread that sweeps until ``close``; made and started by ``client.maintenance.sweep_every``.
+class Sweeping(Generic[R]):
+    """A thread that sweeps until ``close``; made and started by ``sweep_every`` of whoever has something to sweep.
 
-    It ends with its client, too. A forked child does not inherit it.
+    It ends with that, too. A forked child does not inherit it.
 
     Attributes:
         last: What the last round did; ``None`` before it.
         rounds: Rounds that ended without an error.
     """
 
-    def __init__(self, sweep: Callable[[], SweepReport], every: float, over: Callable[[], bool]) -> None:
-        self.last: SweepReport | None = None
+    def __init__(self, sweep: Callable[[], R], every: float, over: Callable[[], bool]) -> None:
+        self.last: R | None = None
         self.rounds = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(
@@ -94,5 +105,5 @@ class Sweeping:
     ) -> None:
         self.close()
 
-    def _note(self, report: SweepReport) -> None:
+    def _note(self, report: R) -> None:
         self.last, self.rounds = report, self.rounds + 1

@@ -64,7 +64,7 @@ ARROWS = {
     "aio": f"{_FACADE} facade opening",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
-    "workflow": f"{_PURE} arguments forks native spi engine facade opening operations topic subscription client aio",
+    "workflow": f"{_FACADE} facade opening sweeping subscription aio",
     # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
     "asgi": "",
     "sse": f"{_PURE} arguments facade aio asgi tokens",

@@ -16,8 +16,9 @@ from typing_extensions import override
 
 from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
-from tailrace.options import EngineOptions
+from tailrace.options import EngineOptions, positive_seconds
 from tailrace.spi import Ask, Backend, Boundary, Database, Relational
+from tailrace.sweeping import Sweeping
 from tailrace.workflow import bounds
 from tailrace.workflow.awaited_topics import DocumentTopic
 from tailrace.workflow.backend import WorkflowBackend
@@ -198,6 +199,11 @@ class EmbeddedService(Service):
     @override
     def sweep(self) -> SweepResult:
         return self._sweeper.sweep()
+
+    def sweep_every(self, seconds: float) -> Sweeping[SweepResult]:
+        """Sweep now, and again every so many seconds, in a thread, until what is returned or the service is closed."""
+        positive_seconds("seconds", seconds)
+        return Sweeping(self.sweep, seconds, lambda: self.engine.closed)
 
     def topic(self, stream: StreamRef) -> StreamTopic:
         """Return a stream as a topic. Does no I/O and opens nothing."""
