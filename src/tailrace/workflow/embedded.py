@@ -1,14 +1,11 @@
 """Runs and their streams in a database that this process uses itself.
 
 Appending: ``batch.py`` checks, ``store/appending.py`` locks, ``rules.py`` decides, and the engine is told that the
-stream moved. Reading: ``store/reading.py`` reads a page; whoever has to wait for one waits at the engine, behind what
-he has seen.
+stream moved. Reading: ``following.py``.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,13 +23,14 @@ from tailrace.workflow.batch import batch_of
 from tailrace.workflow.bounds import DEFAULT_PAGE_ITEMS, MAX_PENDING_ITEMS
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.errors import NamespaceNotFoundError
+from tailrace.workflow.following import Following
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.service import Cancellation, Service
 from tailrace.workflow.settings import WorkflowSettings
-from tailrace.workflow.store import appending, delivering, ending, reading, retention, rows, runs
+from tailrace.workflow.store import appending, delivering, ending, reading, retention, runs
 from tailrace.workflow.sweeping import Sweeper
 from tailrace.workflow.topics import StreamTopic
-from tailrace.workflow.waiting import Look, Looks, Waits, Wanted
+from tailrace.workflow.waiting import Wanted
 
 T = TypeVar("T")
 
@@ -67,21 +65,18 @@ class EmbeddedService(Service):
         self.engine = Engine(WorkflowBackend(store, self._database, self.settings.tombstone_for), options)
         self._workers = Workers(WORKERS)
         self._deliveries = Deliveries(self._note_deliveries)
-        self._looks = Looks(self._look_at)
-        self._waits = Waits(self.engine)
+        self._following = Following(self._database, self.engine, self._deliveries, self.run)
         self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint)
 
     @override
     def list_streams(self, run: Run) -> Sequence[Stream]:
         self._check_run(run)
-        streams = self._database.look(partial(reading.list_streams, run=run))
-        return [self._as_delivered(run.stream(stream.stream_name), stream) for stream in streams]
+        return self._following.list_streams(run)
 
     @override
     def describe(self, stream: StreamRef) -> Stream:
         self._check_stream(stream)
-        row = self._database.look(partial(reading.describe, stream=stream))
-        return self._as_delivered(stream, rows.stream_of(row.stream_name, row.state))
+        return self._following.describe(stream)
 
     @override
     def subscribe(
@@ -94,12 +89,7 @@ class EmbeddedService(Service):
         cancellation: Cancellation | None = None,
     ) -> ItemPage:
         wanted = self._wanted(stream, from_offset, max_items, wait_seconds)
-        deadline = time.monotonic() + wait_seconds
-        look = self._looks.fresh(wanted)
-        while not self._over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
-            self._waits.until_moved(stream.topic, look.tail, deadline, cancellation)
-            look = self._looks.shared(wanted)
-        return self._delivered(stream, look)
+        return self._following.page(wanted, wait_seconds, cancellation)
 
     async def subscribe_async(
         self,
@@ -110,13 +100,9 @@ class EmbeddedService(Service):
         wait_seconds: int = 0,
     ) -> ItemPage:
         """Like ``subscribe``, awaited: whoever waits holds no thread. Cancelled, it leaves nothing behind."""
-        wanted = self._wanted(stream, from_offset, max_items, wait_seconds)
-        deadline = time.monotonic() + wait_seconds
-        look = await self.run(partial(self._looks.fresh, wanted))
-        while not self._over(look, deadline):
-            await self._waits.until_moved_async(stream.topic, look.tail, deadline)
-            look = await self.run(partial(self._looks.shared, wanted))
-        return self._delivered(stream, look)
+        return await self._following.page_async(
+            self._wanted(stream, from_offset, max_items, wait_seconds), wait_seconds
+        )
 
     @override
     def append(
@@ -152,14 +138,14 @@ class EmbeddedService(Service):
         work = partial(ending.end, stream=stream, error_reason=error_reason, retention_seconds=retention_seconds)
         ended = self._database.change(work, self._timeout)
         self.engine.hint(stream.topic)
-        return self._as_delivered(stream, ended)
+        return self._following.as_delivered(stream, ended)
 
     @override
     def renew(self, stream: StreamRef, lease_seconds: int) -> Stream:
         self._check_stream(stream)
         bounds.check_lease(lease_seconds)
         work = partial(ending.renew, stream=stream, lease_seconds=lease_seconds)
-        return self._as_delivered(stream, self._database.change(work, self._timeout))
+        return self._following.as_delivered(stream, self._database.change(work, self._timeout))
 
     @override
     def start_run(self, run: Run, *, workflow_type: str | None = None, task_queue: str | None = None) -> RunInfo:
@@ -243,25 +229,6 @@ class EmbeddedService(Service):
         self._check_stream(stream)
         bounds.check_page(from_offset, max_items, wait_seconds)
         return Wanted(stream, from_offset, max_items)
-
-    def _look_at(self, wanted: Wanted) -> Look:
-        read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
-        return Look(*self._database.look(read))
-
-    def _over(self, look: Look, deadline: float) -> bool:
-        return look.says_something or time.monotonic() >= deadline
-
-    def _delivered(self, stream: StreamRef, look: Look) -> ItemPage:
-        page = look.page
-        if page.documents and page.next_offset == look.row.last_position and look.row.pending:
-            self._deliveries.note(stream.topic, page.next_offset - 1)
-        return replace(page, stream=self._as_delivered(stream, page.stream))
-
-    def _as_delivered(self, ref: StreamRef, stream: Stream) -> Stream:
-        """Return a stream with what the store does not know yet about deliveries by this process."""
-        if stream.pending_items and self._deliveries.of(ref.topic) == stream.last_offset:
-            return replace(stream, pending_items=0)
-        return stream
 
     def _note_deliveries(self, delivered: Mapping[str, int]) -> None:
         self._database.change(partial(delivering.note, delivered=delivered), self._timeout)

@@ -1,0 +1,93 @@
+"""Reading streams: pages, waiting for one, and what this process knows of deliveries before the store does.
+
+A page is read by ``store/reading.py``; whoever has to wait for one waits at the engine, behind what he has seen.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Protocol, TypeVar
+
+from tailrace.engine import Engine
+from tailrace.spi import Database
+from tailrace.workflow.delivery import Deliveries
+from tailrace.workflow.model import ItemPage, Run, Stream, StreamRef
+from tailrace.workflow.service import Cancellation
+from tailrace.workflow.store import reading, rows
+from tailrace.workflow.waiting import Look, Looks, Waits, Wanted
+
+T = TypeVar("T")
+
+
+class RunElsewhere(Protocol):
+    """Runs something that blocks on behalf of an event loop."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
+        """Return what it returns."""
+        ...
+
+
+class Following:
+    """Thread-safe.
+
+    Args:
+        engine: Whoever waits does so at it.
+        deliveries: Takes note of what reached the head of a stream.
+        elsewhere: Does what blocks, for whoever awaits a page.
+    """
+
+    def __init__(self, database: Database, engine: Engine, deliveries: Deliveries, elsewhere: RunElsewhere) -> None:
+        self._database = database
+        self._deliveries = deliveries
+        self._elsewhere = elsewhere
+        self._looks = Looks(self._look_at)
+        self._waits = Waits(engine)
+
+    def list_streams(self, run: Run) -> Sequence[Stream]:
+        """Return the streams of a run. Blocks."""
+        streams = self._database.look(partial(reading.list_streams, run=run))
+        return [self.as_delivered(run.stream(stream.stream_name), stream) for stream in streams]
+
+    def describe(self, stream: StreamRef) -> Stream:
+        """Return a stream. Blocks."""
+        row = self._database.look(partial(reading.describe, stream=stream))
+        return self.as_delivered(stream, rows.stream_of(row.stream_name, row.state))
+
+    def page(self, wanted: Wanted, wait_seconds: float, cancellation: Cancellation | None) -> ItemPage:
+        """Return a page, waiting for it if need be. Blocks."""
+        deadline = time.monotonic() + wait_seconds
+        look = self._looks.fresh(wanted)
+        while not _over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
+            self._waits.until_moved(wanted.stream.topic, look.tail, deadline, cancellation)
+            look = self._looks.shared(wanted)
+        return self._delivered(wanted.stream, look)
+
+    async def page_async(self, wanted: Wanted, wait_seconds: float) -> ItemPage:
+        """Return a page, waiting for it if need be; no thread waits."""
+        deadline = time.monotonic() + wait_seconds
+        look = await self._elsewhere(partial(self._looks.fresh, wanted))
+        while not _over(look, deadline):
+            await self._waits.until_moved_async(wanted.stream.topic, look.tail, deadline)
+            look = await self._elsewhere(partial(self._looks.shared, wanted))
+        return self._delivered(wanted.stream, look)
+
+    def as_delivered(self, ref: StreamRef, stream: Stream) -> Stream:
+        """Return a stream with what the store does not know yet about deliveries by this process."""
+        if stream.pending_items and self._deliveries.of(ref.topic) == stream.last_offset:
+            return replace(stream, pending_items=0)
+        return stream
+
+    def _look_at(self, wanted: Wanted) -> Look:
+        read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
+        return Look(*self._database.look(read))
+
+    def _delivered(self, stream: StreamRef, look: Look) -> ItemPage:
+        page = look.page
+        if page.documents and page.next_offset == look.row.last_position and look.row.pending:
+            self._deliveries.note(stream.topic, page.next_offset - 1)
+        return replace(page, stream=self.as_delivered(stream, page.stream))
+
+
+def _over(look: Look, deadline: float) -> bool:
+    return look.says_something or time.monotonic() >= deadline
