@@ -142,3 +142,13 @@ def test_a_topic_restored_under_a_live_reader_is_told_also_by_what_comes_along(
             with pytest.raises(CursorUnavailableError):
                 subscription.receive(5.0)
             assert subscription.receive() is CLOSED
+
+
+def test_what_nobody_came_for_before_the_next_wait_is_forgotten(store: RedisStore, watching: spi.Watch) -> None:
+    tail = bounds(store, "t").tail
+    append(store, "t", b"live")
+    hear(watching)
+    watching.wait(0)
+    store.trim("t", Retention(max_records=0))
+
+    assert isinstance(read(store, "t", tail), spi.PositionLost)

@@ -3,7 +3,8 @@
 The script that appends publishes a lone small record (``append.lua`` says how small) together with the place before it.
 Whoever stands exactly there may take it for a page that was read at the moment of the append: that saves a live record
 the way to the server and back. The page says that there is more, so that a real look always follows, which tells of a
-seal and of whatever was missed. Whether a place holds is never answered from here.
+seal and of whatever was missed. Whether a place holds is never answered from here. Nothing outlasts the watch's next
+wait: a record that nobody came for soon may be trimmed, or of a topic that is gone, by the time somebody does.
 """
 
 from collections.abc import Collection

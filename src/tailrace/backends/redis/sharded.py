@@ -56,6 +56,8 @@ class ShardedWatch(Listening):
 
     @override
     def wait(self, timeout: float) -> Changes:
+        # Whoever was woken by the last one has read by now, or is late: what came along then is no look of his moment.
+        self._news.clear()
         deadline = time.monotonic() + timeout
         with self._entered():
             interrupted = False
