@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tailrace import aio, native
 from tailrace.arguments import FOREVER
 from tailrace.engine import Engine
-from tailrace.errors import CursorUnavailableError
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.spi import Boundary
 from tailrace.subscription import Subscription
 from tailrace.workflow.model import ItemPage, StreamRef
@@ -109,6 +109,10 @@ class Waits:
         except CursorUnavailableError:
             # Expired, or deleted: the next look tells.
             pass
+        except DurableStreamUnavailableError:
+            # Closed before it was entered.
+            if cancellation is None or not cancellation.cancelled:
+                raise
         finally:
             forget()
 
