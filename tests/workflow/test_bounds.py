@@ -115,8 +115,10 @@ BOUNDS = {
     "payload_codec": _of_item("payload_codec", ["avro", None], ["", "json", "Avro", "x" * 65, 7]),
     "payload": Bound(
         [b"0", b' {"a": [null, true, 1e400, "\\ud800"]} ', b'"' + b"x" * 1000 + b'"'],
-        [b"", b"nul", b"NaN", b"Infinity", b"-Infinity", b"'a'", b'"\0"', b'"\xff"', b"[1,]", b"1 2", b"\xef\xbb\xbf1"]
-        + [b'"\xed\xa0\x80"', b"[" * 100_000, "1", None],
+        [
+            *(b"", b"nul", b"NaN", b"Infinity", b"-Infinity", b"'a'", b'"\0"', b'"\xff"', b"[1,]", b"1 2"),
+            *(b"\xef\xbb\xbf1", b'"\xed\xa0\x80"', b"[" * 100_000, "1", None),
+        ],
         "items.1.payload",
         lambda s, ref, v: s.append(ref, [item(0), NewItem(payload=v)]),
     ),
@@ -188,7 +190,7 @@ def contents(place: Place) -> list[object]:
 
 
 NAMES = ["a", "0", "A" * 191, "a.b_c:d-e", "9._:-"]
-NO_NAMES = ["", "A" * 192, ".a", "-a", "_a", ":a", "a b", "a/b", "é", "a\n", "a\0", "a\udc00", "ａ", "a%2Fb"]
+NO_NAMES = ["", "A" * 192, ".a", "-a", "_a", ":a", "a b", "a/b", "é", "a\n", "a\0", "a\udc00", "\uff41", "a%2Fb"]
 
 
 def test_names_of_streams_are_taken_to_their_bounds(service: EmbeddedService, place: Place) -> None:
