@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
+from tailrace.forks import renew_in_child
 from tailrace.options import EngineOptions, positive_seconds
 from tailrace.spi import Ask, Backend, Boundary, Database, Relational
 from tailrace.sweeping import Sweeping
@@ -67,6 +68,11 @@ class EmbeddedService(Service):
         self._deliveries = Deliveries(self._note_deliveries)
         self._following = Following(self._database, self.engine, self._deliveries, self.run)
         self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint)
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Start afresh: the parent's threads are the parent's."""
+        self._workers = Workers(WORKERS)
 
     @override
     def list_streams(self, run: Run) -> Sequence[Stream]:

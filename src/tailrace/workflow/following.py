@@ -60,18 +60,20 @@ class Following:
         """Return a page, waiting for it if need be. Blocks."""
         deadline = time.monotonic() + wait_seconds
         look = self._looks.fresh(wanted)
+        board = self._looks.board(wanted)
         while not _over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
             self._waits.until_moved(wanted.stream.topic, look.tail, deadline, cancellation)
-            look = self._looks.shared(wanted)
+            look = self._looks.shared(board, look)
         return self._delivered(wanted.stream, look)
 
     async def page_async(self, wanted: Wanted, wait_seconds: float) -> ItemPage:
         """Return a page, waiting for it if need be; no thread waits."""
         deadline = time.monotonic() + wait_seconds
         look = await self._elsewhere(partial(self._looks.fresh, wanted))
+        board = self._looks.board(wanted)
         while not _over(look, deadline):
             await self._waits.until_moved_async(wanted.stream.topic, look.tail, deadline)
-            look = await self._elsewhere(partial(self._looks.shared, wanted))
+            look = await self._elsewhere(partial(self._looks.shared, board, look))
         return self._delivered(wanted.stream, look)
 
     def _look_at(self, wanted: Wanted) -> Look:
