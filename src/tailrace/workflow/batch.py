@@ -36,26 +36,44 @@ def batch_of(items: Sequence[NewItem]) -> Batch:
         InvalidFieldsError: A payload is no JSON.
         TooLargeError: There is more than is taken at once.
     """
-    size = sum(len(item.payload) for item in items)
-    if size > MAX_BATCH_BYTES:
-        raise TooLargeError(size, MAX_BATCH_BYTES)
     errors: dict[str, list[str]] = {}
     proposed: list[Proposed] = []
+    size = 0
     for number, item in enumerate(items):
+        reference = _reference(item.payload_reference)
+        if reference is None:
+            errors[f"items.{number}.payload_reference"] = ["must be a text or an object of JSON, nested not too deep"]
+            continue
+        if not isinstance(item.payload, bytes):
+            errors[f"items.{number}.payload"] = ["must be bytes"]
+            continue
+        size += len(item.payload) + (len(reference) if isinstance(item.payload_reference, dict) else 0)
+        if size > MAX_BATCH_BYTES:
+            break
         try:
-            proposed.append(Proposed(item.idempotency_key or None, _digest(item)))
+            proposed.append(Proposed(item.idempotency_key or None, _digest(item, reference)))
         except (ValueError, RecursionError):
             errors[f"items.{number}.payload"] = ["must be JSON in UTF-8, nested not too deep"]
     if errors:
         raise InvalidFieldsError(errors)
+    if size > MAX_BATCH_BYTES:
+        raise TooLargeError(size, MAX_BATCH_BYTES)
     return Batch(items, proposed)
 
 
-def _digest(item: NewItem) -> bytes:
+def _reference(reference: object) -> str | None:
+    """Return a reference as JSON; ``None`` if it can not be written so."""
+    try:
+        return json.dumps(reference, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _digest(item: NewItem, reference: str) -> bytes:
     """Return a digest of what an item carries, however its JSON was written."""
     # No two numbers that are written differently become one for being too large for a float.
     payload = json.loads(item.payload.decode(), parse_int=_whole, parse_float=_decimal, parse_constant=_refused)
-    canonical = json.dumps([payload, item.payload_reference, item.payload_codec], sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps([payload, reference, item.payload_codec], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(canonical.encode(), digest_size=16).digest()
 
 

@@ -43,6 +43,11 @@ class Deliveries:
         """Return the offset up to which a stream was delivered, where the store may not know; -1 for none."""
         return self._waiting.get(topic, -1)
 
+    def waiting(self) -> Mapping[str, int]:
+        """Return the same of all streams, by topic."""
+        with self._lock:
+            return dict(self._waiting)
+
     def note(self, topic: str, offset: int) -> None:
         """Note that items up to the head were delivered. Does not block; it is advisory, and never raises."""
         with self._lock:

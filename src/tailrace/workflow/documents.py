@@ -8,7 +8,8 @@ from tailrace.workflow.model import NewItem, Stream
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSET = b'{"offset":'
-_PAYLOAD = b',"payload":'
+# The blank is what tells it from a key of the same name in an object before it, which is written without any.
+_PAYLOAD = b', "payload":'
 
 
 def instant(micros: int) -> str:
@@ -39,7 +40,7 @@ def item_document(item: NewItem, offset: int, emitted_at: int) -> bytes:
 
 def payload_of(document: bytes) -> bytes:
     """Return the payload in a document of an item."""
-    # A quotation mark inside of a text is escaped, so that this stands nowhere before the payload.
+    # A quotation mark inside of a text is escaped as well, so that this stands nowhere before the payload.
     return document[document.index(_PAYLOAD) + len(_PAYLOAD) : -1]
 
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
+from tailrace.forks import renew_in_child
 from tailrace.options import EngineOptions, positive_seconds
 from tailrace.spi import Ask, Backend, Boundary, Database, Relational
 from tailrace.sweeping import Sweeping
@@ -23,7 +24,7 @@ from tailrace.workflow.batch import batch_of
 from tailrace.workflow.bounds import DEFAULT_PAGE_ITEMS, MAX_PENDING_ITEMS
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.errors import NamespaceNotFoundError
-from tailrace.workflow.following import Following
+from tailrace.workflow.following import Following, as_delivered
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.service import Cancellation, Service
 from tailrace.workflow.settings import WorkflowSettings
@@ -67,6 +68,11 @@ class EmbeddedService(Service):
         self._deliveries = Deliveries(self._note_deliveries)
         self._following = Following(self._database, self.engine, self._deliveries, self.run)
         self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint)
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Start afresh: the parent's threads are the parent's."""
+        self._workers = Workers(WORKERS)
 
     @override
     def list_streams(self, run: Run) -> Sequence[Stream]:
@@ -135,17 +141,19 @@ class EmbeddedService(Service):
     ) -> Stream:
         self._check_stream(stream)
         bounds.check_end(error_reason, retention_seconds)
+        delivered = self._deliveries.of(stream.topic)
         work = partial(ending.end, stream=stream, error_reason=error_reason, retention_seconds=retention_seconds)
         ended = self._database.change(work, self._timeout)
         self.engine.hint(stream.topic)
-        return self._following.as_delivered(stream, ended)
+        return as_delivered(ended, delivered)
 
     @override
     def renew(self, stream: StreamRef, lease_seconds: int) -> Stream:
         self._check_stream(stream)
         bounds.check_lease(lease_seconds)
+        delivered = self._deliveries.of(stream.topic)
         work = partial(ending.renew, stream=stream, lease_seconds=lease_seconds)
-        return self._following.as_delivered(stream, self._database.change(work, self._timeout))
+        return as_delivered(self._database.change(work, self._timeout), delivered)
 
     @override
     def start_run(self, run: Run, *, workflow_type: str | None = None, task_queue: str | None = None) -> RunInfo:

@@ -46,47 +46,57 @@ class Following:
 
     def list_streams(self, run: Run) -> Sequence[Stream]:
         """Return the streams of a run. Blocks."""
+        delivered = self._deliveries.waiting()
         streams = self._database.look(partial(reading.list_streams, run=run))
-        return [self.as_delivered(run.stream(stream.stream_name), stream) for stream in streams]
+        return [as_delivered(found, delivered.get(run.stream(found.stream_name).topic, -1)) for found in streams]
 
     def describe(self, stream: StreamRef) -> Stream:
         """Return a stream. Blocks."""
+        delivered = self._deliveries.of(stream.topic)
         row = self._database.look(partial(reading.describe, stream=stream))
-        return self.as_delivered(stream, rows.stream_of(row.stream_name, row.state))
+        return as_delivered(rows.stream_of(row.stream_name, row.state), delivered)
 
     def page(self, wanted: Wanted, wait_seconds: float, cancellation: Cancellation | None) -> ItemPage:
         """Return a page, waiting for it if need be. Blocks."""
         deadline = time.monotonic() + wait_seconds
         look = self._looks.fresh(wanted)
+        board = self._looks.board(wanted)
         while not _over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
             self._waits.until_moved(wanted.stream.topic, look.tail, deadline, cancellation)
-            look = self._looks.shared(wanted)
+            look = self._looks.shared(board, look)
         return self._delivered(wanted.stream, look)
 
     async def page_async(self, wanted: Wanted, wait_seconds: float) -> ItemPage:
         """Return a page, waiting for it if need be; no thread waits."""
         deadline = time.monotonic() + wait_seconds
         look = await self._elsewhere(partial(self._looks.fresh, wanted))
+        board = self._looks.board(wanted)
         while not _over(look, deadline):
             await self._waits.until_moved_async(wanted.stream.topic, look.tail, deadline)
-            look = await self._elsewhere(partial(self._looks.shared, wanted))
+            look = await self._elsewhere(partial(self._looks.shared, board, look))
         return self._delivered(wanted.stream, look)
-
-    def as_delivered(self, ref: StreamRef, stream: Stream) -> Stream:
-        """Return a stream with what the store does not know yet about deliveries by this process."""
-        if stream.pending_items and self._deliveries.of(ref.topic) == stream.last_offset:
-            return replace(stream, pending_items=0)
-        return stream
 
     def _look_at(self, wanted: Wanted) -> Look:
         read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
-        return Look(*self._database.look(read))
+        delivered = self._deliveries.of(wanted.stream.topic)
+        page, row = self._database.look(read)
+        return Look(replace(page, stream=as_delivered(page.stream, delivered)), row)
 
     def _delivered(self, stream: StreamRef, look: Look) -> ItemPage:
         page = look.page
         if page.documents and page.next_offset == look.row.last_position and look.row.pending:
             self._deliveries.note(stream.topic, page.next_offset - 1)
-        return replace(page, stream=self.as_delivered(stream, page.stream))
+        return page
+
+
+def as_delivered(stream: Stream, delivered: int) -> Stream:
+    """Return a stream with what the store did not know yet about deliveries by this process.
+
+    Args:
+        delivered: Up to where, as it was before the store was looked at: afterwards it may have been noted there, and
+            be forgotten here.
+    """
+    return replace(stream, pending_items=0) if stream.pending_items and delivered == stream.last_offset else stream
 
 
 def _over(look: Look, deadline: float) -> bool:

@@ -5,15 +5,17 @@ come between the look and the wait.
 """
 
 import math
+import threading
 import time
+import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 from tailrace import aio, native
 from tailrace.arguments import FOREVER
 from tailrace.engine import Engine
-from tailrace.errors import CursorUnavailableError
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
+from tailrace.forks import renew_in_child
 from tailrace.spi import Boundary
 from tailrace.subscription import Subscription
 from tailrace.workflow.model import ItemPage, StreamRef
@@ -48,8 +50,23 @@ class Look:
         return self.row.bounds.tail
 
 
+class Board:
+    """Where those who wait for the same page, since before there was any of it, find it once one of them has looked.
+
+    Attributes:
+        wanted: The page.
+        turn: Of whoever looks.
+        answer: What was found; ``None`` until something is.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.turn = threading.Lock()
+        self.answer: Look | None = None
+
+
 class Looks:
-    """Looks that are under way. Thread-safe.
+    """Looks at the store, shared by those who wait for the same. Thread-safe.
 
     Args:
         look: Looks at the store; blocks.
@@ -57,40 +74,58 @@ class Looks:
 
     def __init__(self, look: Callable[[Wanted], Look]) -> None:
         self._look = look
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Start afresh: whoever was looking does so in the parent."""
         self._lock = native.lock()
-        self._under_way: dict[Wanted, Future[Look]] = {}
+        # A board lives as long as somebody waits there.
+        self._boards: weakref.WeakValueDictionary[Wanted, Board] = weakref.WeakValueDictionary()
 
     def fresh(self, wanted: Wanted) -> Look:
         """Look now."""
         return self._look(wanted)
 
-    def shared(self, wanted: Wanted) -> Look:
-        """Look, together with others who were woken as well.
+    def board(self, wanted: Wanted) -> Board:
+        """Return where to wait together with others."""
+        with self._lock:
+            board = self._boards.get(wanted)
+            if board is None:
+                board = self._boards[wanted] = Board(wanted)
+            return board
 
-        A look that was begun before this call may have missed what this one was woken for. If it has something to
-        say it is as good as another one; if not, one of our own is taken.
+    def shared(self, board: Board, before: Look) -> Look:
+        """Look, or take what somebody else at the board has found.
+
+        What is there is as good as another look: items of a stream never change. If there is nothing yet, a look of
+        our own is taken: one that was begun before this call may have missed what it was woken for. So it is if
+        whoever looked has failed, or was interrupted.
+
+        Args:
+            before: What the caller has seen last.
         """
-        with self._lock:
-            future = self._under_way.get(wanted)
-            mine = future is None
-            if future is None:
-                future = self._under_way[wanted] = Future()
-        if not mine:
-            look = future.result()
-            return look if look.says_something else self._look(wanted)
-        try:
-            look = self._look(wanted)
-        except BaseException as exc:
-            self._done(wanted)
-            future.set_exception(exc)
-            raise
-        self._done(wanted)
-        future.set_result(look)
-        return look
+        if board.turn.acquire(blocking=False):
+            try:
+                return self._found(board, before)
+            finally:
+                board.turn.release()
+        with board.turn:
+            pass
+        return self._found(board, before)
 
-    def _done(self, wanted: Wanted) -> None:
-        with self._lock:
-            self._under_way.pop(wanted, None)
+    def _found(self, board: Board, before: Look) -> Look:
+        # Of this life of the stream: a run may have been deleted, and begun anew.
+        if board.answer is not None and board.answer.row.incarnation == before.row.incarnation:
+            return board.answer
+        look = self._look(board.wanted)
+        if look.says_something:
+            with self._lock:
+                board.answer = look
+                # Who comes from now on has a look of his own first, which says more.
+                if self._boards.get(board.wanted) is board:
+                    del self._boards[board.wanted]
+        return look
 
 
 class Waits:
@@ -109,6 +144,10 @@ class Waits:
         except CursorUnavailableError:
             # Expired, or deleted: the next look tells.
             pass
+        except DurableStreamUnavailableError:
+            # Closed before it was entered.
+            if cancellation is None or not cancellation.cancelled:
+                raise
         finally:
             forget()
 

@@ -1,0 +1,217 @@
+"""Appends as the service promises them: opened by the first one, dense offsets, whole batches, duplicates first."""
+
+import pytest
+from tests.workflow.items import documents, item, items, keyed, payloads
+from tests.workflow.places import Place
+
+from tailrace.testing.reading import take
+from tailrace.workflow.embedded import EmbeddedService
+from tailrace.workflow.errors import (
+    IdempotencyConflictError,
+    RunNotFoundError,
+    StreamClosedError,
+    StreamErroredError,
+    StreamFullError,
+    StreamNotFoundError,
+)
+from tailrace.workflow.model import NewItem, Status
+from tailrace.workflow.settings import WorkflowSettings
+
+
+def test_the_first_append_opens_run_and_stream(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    with pytest.raises(RunNotFoundError):
+        service.describe(stream)
+    appended = service.append(stream, items(["a", "b"]))
+    assert (list(appended.offsets), appended.accepted, appended.deduped) == ([0, 1], 2, 0)
+    found = service.describe(stream)
+    assert found == appended.stream
+    assert (found.status, found.last_offset, found.total_items, found.pending_items) == (Status.OPEN, 1, 2, 2)
+    assert found.opened_at <= (found.last_appended_at or 0)
+    assert (found.closed_at, found.error_reason, found.retention_seconds) == (None, None, None)
+    assert service.describe_run(stream.run).registered is False
+    with pytest.raises(StreamNotFoundError):
+        service.describe(stream.run.stream("other"))
+
+
+def test_where_runs_are_registered_an_append_begins_none(place: Place) -> None:
+    service, stream = place.service(WorkflowSettings(runs="registered")), place.stream()
+    with pytest.raises(RunNotFoundError):
+        service.append(stream, items("a"))
+    assert (place.count("workflow_runs"), place.count("workflow_streams")) == (0, 0)
+    service.start_run(stream.run)
+    assert service.append(stream, items("a")).accepted == 1
+
+
+def test_offsets_are_dense_whoever_appends(service: EmbeddedService, place: Place) -> None:
+    stream, other = place.stream(), place.service()
+    for number in range(6):
+        appended = (service, other)[number % 2].append(stream, items(range(number + 1)))
+        first = number * (number + 1) // 2
+        assert list(appended.offsets) == list(range(first, first + number + 1))
+    assert [document["offset"] for document in documents(service, stream)] == list(range(21))
+
+
+def test_names_that_differ_in_case_are_two_streams(service: EmbeddedService, place: Place) -> None:
+    run = place.stream().run
+    for name in ("tok", "Tok", "TOK"):
+        assert list(service.append(run.stream(name), items([name])).offsets) == [0]
+    assert payloads(service, run.stream("Tok")) == ["Tok"]
+    assert [stream.stream_name for stream in service.list_streams(run)] == ["TOK", "Tok", "tok"]
+
+
+def test_the_same_names_in_another_run_workflow_or_letter_case_are_other_streams(
+    service: EmbeddedService, place: Place
+) -> None:
+    one = place.stream()
+    for workflow, run in (("wf", "R"), ("wf", "r"), ("WF", "r"), ("wf/r", "r"), ("wf", "r/r"), ("wf ", "r")):
+        stream = type(one.run)("default", workflow, run).stream("out")
+        assert list(service.append(stream, items(["only"])).offsets) == [0]
+
+
+def test_a_duplicate_is_answered_with_its_first_offset(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    service.append(stream, keyed("a", "b"))
+    before = service.describe(stream)
+    again = service.append(stream, keyed("b", "a"))
+    assert (list(again.offsets), again.accepted, again.deduped) == ([1, 0], 0, 2)
+    assert service.describe(stream) == again.stream == before
+    mixed = service.append(stream, [*keyed("a", "c"), item("no key"), *keyed("c", "b"), item("no key")])
+    assert (list(mixed.offsets), mixed.accepted, mixed.deduped) == ([0, 2, 3, 2, 1, 4], 3, 3)
+    assert service.describe(stream).pending_items == 5
+    assert payloads(service, stream) == ["a", "b", "c", "no key", "no key"]
+
+
+def test_a_key_repeated_in_the_first_batch_is_stored_once(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    appended = service.append(stream, keyed("a", "a", "b", "a"))
+    assert (list(appended.offsets), appended.accepted, appended.deduped) == ([0, 0, 1, 0], 2, 2)
+
+
+def test_an_empty_key_is_none(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    assert list(service.append(stream, [item(1, ""), item(2, ""), item(3)]).offsets) == [0, 1, 2]
+    assert [document["idempotency_key"] for document in documents(service, stream)] == [None] * 3
+
+
+def test_keys_are_of_their_stream_and_compared_byte_for_byte(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    keys = ["k", "K", "k ", "\uff4b", "é", "e\u0301"]
+    assert list(service.append(stream, keyed(*keys)).offsets) == list(range(6))
+    assert list(service.append(stream.run.stream("other"), keyed("k")).offsets) == [0]
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["inside one batch", "stored before"])
+def test_a_key_with_another_payload_is_a_conflict_and_nothing_is_stored(
+    service: EmbeddedService, place: Place, before: bool
+) -> None:
+    stream = place.stream()
+    batch = [item("new", "n"), item("one", "k"), item("two", "k")]
+    if before:
+        service.append(stream, [batch.pop(1)])
+    with pytest.raises(IdempotencyConflictError) as caught:
+        service.append(stream, batch)
+    assert caught.value.details == {"item": len(batch) - 1}
+    assert place.count("workflow_items") == before
+    if not before:
+        assert (place.count("workflow_streams"), place.count("workflow_runs")) == (0, 0)
+
+
+def test_the_same_json_written_otherwise_is_the_same_payload(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    first = NewItem(payload=b' {"b": [1, 2.50], "a": "\\u00e9"} ', idempotency_key="k")
+    service.append(stream, [first])
+    same = NewItem(payload='{"a":"é","b":[1,2.5]}'.encode(), idempotency_key="k")
+    assert service.append(stream, [same]).deduped == 1
+    (document,) = service.subscribe(stream).documents
+    assert document.endswith(b":" + first.payload + b"}")
+    for other in (b'{"a":"e","b":[1,2.5]}', b'{"a":"\xc3\xa9","b":[1.0,2.5]}', b'{"a":"\xc3\xa9","b":["1",2.5]}'):
+        with pytest.raises(IdempotencyConflictError):
+            service.append(stream, [NewItem(payload=other, idempotency_key="k")])
+
+
+def test_an_item_comes_back_with_all_that_it_had(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    full = item(
+        {"x": [1]},
+        "k",
+        origin="external",
+        origin_reference="r",
+        item_type="t",
+        content_type="c",
+        payload_reference="ref",
+        payload_codec="avro",
+    )
+    at = service.append(stream, [full, NewItem()]).stream.last_appended_at
+    assert at is not None
+    first, second = documents(service, stream)
+    stamp = first["emitted_at"]
+    assert first == {
+        "offset": 0,
+        "idempotency_key": "k",
+        "origin": "external",
+        "origin_reference": "r",
+        "item_type": "t",
+        "content_type": "c",
+        "payload": {"x": [1]},
+        "payload_reference": "ref",
+        "payload_codec": "avro",
+        "emitted_at": stamp,
+    }
+    assert stamp.endswith("Z")
+    assert len(stamp.partition(".")[2]) == len("000000Z")
+    unset = {"idempotency_key", "origin_reference", "item_type", "content_type", "payload"}
+    unset |= {"payload_reference", "payload_codec"}
+    assert second == {**dict.fromkeys(unset), "offset": 1, "origin": "workflow_command", "emitted_at": stamp}
+
+
+@pytest.mark.parametrize("reason", [None, "broke"], ids=["closed", "errored"])
+def test_after_the_end_duplicates_alone_are_answered_and_anything_new_is_refused(
+    service: EmbeddedService, place: Place, reason: str | None
+) -> None:
+    stream = place.stream()
+    service.append(stream, keyed("a", "b"))
+    service.end(stream, error_reason=reason)
+    ended = service.describe(stream)
+    assert list(service.append(stream, keyed("b", "b", "a")).offsets) == [1, 1, 0]
+    refusal = StreamClosedError if reason is None else StreamErroredError
+    for batch in (keyed("a", "c"), keyed("c"), items([1])):
+        with pytest.raises(refusal):
+            service.append(stream, batch)
+    assert service.describe(stream) == ended
+    assert place.count("workflow_items") == 2
+
+
+def test_a_batch_that_does_not_fit_is_refused_whole_and_one_that_fits_is_taken(
+    service: EmbeddedService, place: Place
+) -> None:
+    stream = place.stream()
+    with pytest.raises(StreamFullError) as caught:
+        service.append(stream, items(range(4)), max_pending_items=3)
+    assert caught.value.details == {"pending_items": 0, "max_pending_items": 3}
+    assert (place.count("workflow_streams"), place.count("workflow_runs")) == (0, 0)
+    service.append(stream, keyed("a", "b"), max_pending_items=3)
+    with pytest.raises(StreamFullError) as caught:
+        service.append(stream, keyed("a", "c", "d"), max_pending_items=3)
+    assert caught.value.details == {"pending_items": 2, "max_pending_items": 3}
+    # Duplicates take no room, inside of the batch neither.
+    assert list(service.append(stream, keyed("a", "c", "c", "b"), max_pending_items=3).offsets) == [0, 2, 2, 1]
+    assert list(service.append(stream, keyed("c", "a"), max_pending_items=1).offsets) == [2, 0]
+    with pytest.raises(StreamFullError):
+        service.append(stream, keyed("d"), max_pending_items=3)
+    assert service.append(stream, keyed("d"), max_pending_items=4).accepted == 1
+    assert payloads(service, stream) == ["a", "b", "c", "d"]
+
+
+def test_a_reference_may_be_an_object_whatever_its_keys_are_called(service: EmbeddedService, place: Place) -> None:
+    stream = place.stream()
+    reference = {"payload": 1, "a": {"payload": "x", ', "payload":': ', "payload":'}, "emitted_at": "never"}
+    service.append(stream, [item({"payload": [2]}, "k", payload_reference=reference)])
+    (document,) = documents(service, stream)
+    assert (document["payload"], document["payload_reference"]) == ({"payload": [2]}, reference)
+    with service.topic(stream).subscribe_from_beginning() as subscription:
+        (record,) = take(subscription, 1)
+    assert record.payload == b'{"payload": [2]}'
+    assert service.append(stream, [item({"payload": [2]}, "k", payload_reference=dict(reference))]).deduped == 1
+    with pytest.raises(IdempotencyConflictError):
+        service.append(stream, [item({"payload": [2]}, "k", payload_reference={**reference, "payload": 2})])
