@@ -31,6 +31,7 @@ from bench import (
     sqlite_share,
     sqlite_wake,
     workflow_append,
+    workflow_wake,
 )
 from bench.pairs import Result
 
@@ -58,6 +59,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Result]]] = {
     "postgres-crowd": crowd.on_postgres,
     "mysql-crowd": crowd.on_mysql,
     "workflow-append": workflow_append.run,
+    "workflow-wake": workflow_wake.run,
     "scale-asyncio": scale_asyncio.run,
     "scale-gevent": scale_gevent.run,
 }
