@@ -69,10 +69,10 @@ ARROWS = {
     "asgi": "",
     "sse": f"{_PURE} arguments facade aio asgi tokens",
     "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
-    "server": f"{_FACADE} operations opening aio asgi sse tokens wire",
+    "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens wire workflow",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} sweeping topic subscription client testing tokens server",
+    "cli": f"{_FACADE} sweeping topic subscription client testing tokens server workflow",
 }
 
 # Third-party and platform modules that belong to one folder each.
@@ -93,6 +93,7 @@ OWNERS = {
     "uvicorn": ("server",),
     "h11": ("backends.http",),
     "jwt": ("server",),
+    "msgspec": ("server",),
     "pytest": ("testing",),
     "_pytest": ("testing",),
     "typer": ("cli",),

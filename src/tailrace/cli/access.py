@@ -25,7 +25,8 @@ AccessFile: TypeAlias = Annotated[
 
 Name = Annotated[str, typer.Option("--name", metavar="WORD", help="Whose key it is, for logs.", show_default=False)]
 Scopes = Annotated[list[str], typer.Option("--scope", metavar="SCOPE", show_default=False,
-    help="append, read, seal or admin, a colon, and a topic or a prefix*: read:run:*. Repeat for more.")]  # fmt: skip
+    help="append, read, seal or admin, a colon, and a topic or a prefix*: read:run:*. Or role:operator, role:admin or "
+    "role:worker, a colon, and a namespace of workflows or a prefix*. Repeat for more.")]  # fmt: skip
 Tenant = Annotated[str, typer.Option("--tenant", metavar="WORD", show_default=False,
     help="Whose topics, where several have topics of the same names.")]  # fmt: skip
 ExpiresIn = Annotated[float | None, typer.Option("--expires-in", parser=units.seconds, metavar="DURATION",
@@ -87,7 +88,7 @@ def _row(key: "AccessKey") -> dict[str, object]:
     from tailrace.server.access.scopes import scope_of
 
     expires = None if key.expires_at is None else key.expires_at.isoformat().replace("+00:00", "Z")
-    scopes = [scope_of(grant) for grant in key.grants]
+    scopes = [scope_of(right) for right in key.rights]
     return {"id": key.id, "name": key.name, "tenant": key.tenant, "expires": expires, "scopes": scopes}
 
 

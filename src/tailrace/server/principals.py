@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tailrace.server.problems import Problem
+from tailrace.server.roles import Role, RoleGrant
 
 if TYPE_CHECKING:
     from tailrace.server.request import Request
@@ -46,6 +47,7 @@ class Principal:
         trusted: Whether they may exchange cursors as they are, as the library's own client does. Browsers may not:
             theirs travel in tokens.
         expires_at: Seconds since the epoch at which their streams end, to be resumed with a fresh credential.
+        roles: Who they are to workflows. ``ADMIN`` on every topic includes ``admin`` in every namespace.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Principal:
     tenant: str = ""
     trusted: bool = False
     expires_at: float | None = None
+    roles: tuple[RoleGrant, ...] = ()
 
     def may(self, action: Action, topic: str) -> bool:
         """Return whether they may do that to a topic."""
@@ -64,6 +67,11 @@ class Principal:
             grant.action in (action, Action.ADMIN) and not grant.exact and prefix.startswith(grant.prefix)
             for grant in self.grants
         )
+
+    def roles_in(self, namespace: str) -> set[Role]:
+        """Return what they are to the workflows of a namespace, whether that exists or not."""
+        roles = {grant.role for grant in self.roles if grant.covers(namespace)}
+        return roles | {Role.ADMIN} if Grant(Action.ADMIN) in self.grants else roles
 
     def require(self, action: Action, topic: str) -> None:
         """Refuse what is not granted.

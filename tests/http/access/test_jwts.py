@@ -18,6 +18,7 @@ from tailrace.server.access import Chain, JwtGate, jwts
 from tailrace.server.principals import Action, Principal
 from tailrace.server.problems import Problem
 from tailrace.server.response import problem_response
+from tailrace.server.roles import Role
 
 SECRET = b"s" * 40
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -74,6 +75,14 @@ def test_scopes_may_be_a_list_in_another_claim_and_cursors_makes_trusted() -> No
 
     assert principal.may(Action.READ, "anything")
     assert principal.trusted
+
+
+def test_scopes_may_hold_roles_beside_rights_and_words_of_others() -> None:
+    principal = admitted(token(scope="role:operator:orders read:* role:owner:* openid"))
+
+    assert principal.roles_in("orders") == {Role.OPERATOR}
+    assert principal.roles_in("billing") == set()
+    assert principal.may(Action.READ, "t")
 
 
 def test_the_tenant_comes_from_the_claim_that_is_named_and_must_be_there() -> None:

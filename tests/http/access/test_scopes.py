@@ -3,8 +3,9 @@
 import pytest
 
 from tailrace.errors import InvalidArgumentError
-from tailrace.server.access.scopes import grant_of, scope_of
-from tailrace.server.principals import Action, Grant, Principal
+from tailrace.server.access.scopes import grant_of, right_of, role_of, scope_of
+from tailrace.server.principals import Action, Anybody, Grant, Principal
+from tailrace.server.roles import Role, RoleGrant
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,59 @@ def test_admin_includes_every_action_on_its_topics() -> None:
 
     assert all(principal.may(action, "run:1") for action in Action)
     assert not any(principal.may(action, "orders") for action in Action)
+
+
+@pytest.mark.parametrize(
+    ("scope", "right"),
+    [
+        ("role:operator:*", RoleGrant(Role.OPERATOR)),
+        ("role:admin:orders", RoleGrant(Role.ADMIN, "orders", exact=True)),
+        ("role:worker:team-*", RoleGrant(Role.WORKER, "team-")),
+        ("role:operator:a%20b%2A", RoleGrant(Role.OPERATOR, "a b*", exact=True)),
+        ("read:role:*", Grant(Action.READ, "role:")),
+    ],
+)
+def test_a_scope_may_be_a_role_and_back(scope: str, right: Grant | RoleGrant) -> None:
+    assert right_of(scope) == right
+    assert right_of(scope_of(right)) == right
+
+
+def test_the_case_of_a_namespace_does_not_count() -> None:
+    assert right_of("role:operator:Orders") == RoleGrant(Role.OPERATOR, "orders", exact=True)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    ["role:", "role:operator", "role:operator:", "role:owner:*", "role:*", "role::a", "ROLE:operator:*",
+     "role:worker:%ff", "role:worker:%", f"role:worker:{129 * 'a'}"],
+)  # fmt: skip
+def test_what_is_no_role_gives_none(scope: str) -> None:
+    with pytest.raises(InvalidArgumentError):
+        right_of(scope)
+
+
+def _with(*scopes: str) -> Principal:
+    rights = [right_of(scope) for scope in scopes]
+    roles = tuple(right for right in rights if isinstance(right, RoleGrant))
+    return Principal("p", tuple(right for right in rights if isinstance(right, Grant)), roles=roles)
+
+
+def test_a_role_is_for_the_namespaces_that_it_names() -> None:
+    principal = _with("role:operator:team-*", "role:worker:team-a")
+
+    assert principal.roles_in("team-a") == {Role.OPERATOR, Role.WORKER}
+    assert principal.roles_in("team-b") == {Role.OPERATOR}
+    assert principal.roles_in("default") == set()
+
+
+def test_admin_on_every_topic_is_the_role_admin_everywhere_and_on_less_it_is_none() -> None:
+    assert _with("admin:*").roles_in("any") == {Role.ADMIN}
+    for scope in ("admin:a*", "read:*", "append:*", "seal:*"):
+        assert _with(scope).roles_in("any") == set()
+    assert Role.ADMIN in Anybody().admit(None).roles_in("any")  # type: ignore[arg-type]
+
+
+def test_a_role_is_no_right_on_topics() -> None:
+    principal = Principal("p", (), roles=(role_of("role:admin:*"),))
+
+    assert not any(principal.may(action, "t") for action in Action)

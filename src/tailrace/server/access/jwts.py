@@ -13,8 +13,9 @@ import jwt
 from tailrace import limits
 from tailrace.errors import InvalidArgumentError, KeyRingError
 from tailrace.server.access.refusal import refused
-from tailrace.server.access.scopes import grant_of
+from tailrace.server.access.scopes import right_of
 from tailrace.server.principals import Grant, Principal
+from tailrace.server.roles import RoleGrant
 
 if TYPE_CHECKING:
     from tailrace.server.request import Request
@@ -119,24 +120,26 @@ class JwtGate:
         if self._tenant_claim is not None:
             tenant = _party(claims.get(self._tenant_claim))
         subject = claims.get("sub")
+        rights = _rights_of(words)
         return Principal(
             f"jwt:{_party(subject)}" if subject is not None else "jwt:",
-            _grants_of(words),
+            tuple(right for right in rights if isinstance(right, Grant)),
             tenant,
             trusted="cursors" in words,
             expires_at=float(claims["exp"]),
+            roles=tuple(right for right in rights if isinstance(right, RoleGrant)),
         )
 
 
-def _grants_of(words: Iterable[object]) -> tuple[Grant, ...]:
-    """Return the grants among scopes that may be of other services too: what is not ours allows nothing."""
-    grants = []
+def _rights_of(words: Iterable[object]) -> list[Grant | RoleGrant]:
+    """Return the rights among scopes that may be of other services too: what is not ours allows nothing."""
+    rights = []
     for word in words:
         try:
-            grants.append(grant_of(str(word)))
+            rights.append(right_of(str(word)))
         except InvalidArgumentError:
             continue
-    return tuple(grants)
+    return rights
 
 
 def _party(name: object) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tailrace.errors import InvalidArgumentError, KeyRingError
-from tailrace.server.access.scopes import grant_of, scope_of
+from tailrace.server.access.scopes import right_of, scope_of
 from tailrace.server.principals import Grant, Principal
+from tailrace.server.roles import RoleGrant
 
 PREFIX = "trk_"
 """What a key begins with: a search through code and logs for keys that leaked finds it."""
@@ -35,7 +36,7 @@ class AccessKey:
         id: Public: stands readable in the key.
         digest: SHA-256 of the whole key.
         name: Whose it is, one word.
-        grants: What it allows.
+        rights: What it allows.
         tenant: Whose topics; empty where there are no tenants.
         expires_at: When it is good no more, in UTC; ``None`` for never.
     """
@@ -43,7 +44,7 @@ class AccessKey:
     id: str
     digest: bytes = field(repr=False)
     name: str
-    grants: tuple[Grant, ...]
+    rights: tuple[Grant | RoleGrant, ...]
     tenant: str = ""
     expires_at: datetime | None = None
 
@@ -59,12 +60,12 @@ class AccessKey:
         for what, word in (("name", name), ("tenant", tenant or "any")):
             if not _WORD.fullmatch(word) or word == _NONE or word.startswith("#") or ";" in word:
                 raise InvalidArgumentError(f"the {what} of a key must be one word in ASCII")
-        grants = tuple(grant_of(scope) for scope in scopes)
-        if not grants:
+        rights = tuple(right_of(scope) for scope in scopes)
+        if not rights:
             raise InvalidArgumentError("a key without a scope allows nothing: give one, as read:run:*")
         identity = os.urandom(6).hex()
         text = f"{PREFIX}{identity}_{base64.urlsafe_b64encode(os.urandom(32)).decode('ascii').rstrip('=')}"
-        return text, cls(identity, digest_of(text), name, grants, tenant, expires_at)
+        return text, cls(identity, digest_of(text), name, rights, tenant, expires_at)
 
     @classmethod
     def from_line(cls, line: str) -> "AccessKey":
@@ -80,23 +81,25 @@ class AccessKey:
         if not _ID.fullmatch(identity) or not _HASH.fullmatch(digest):
             raise KeyRingError("the id must be 12 and the hash 64 lower-case hexadecimal characters")
         try:
-            grants = tuple(grant_of(scope) for scope in scopes)
+            rights = tuple(right_of(scope) for scope in scopes)
         except InvalidArgumentError as error:
             raise KeyRingError(str(error)) from None
-        return cls(identity, bytes.fromhex(digest), name, grants, "" if tenant == _NONE else tenant, _time(expires))
+        return cls(identity, bytes.fromhex(digest), name, rights, "" if tenant == _NONE else tenant, _time(expires))
 
     @property
     def line(self) -> str:
         """The key as a line: no secret, but whoever can change it can let themselves in."""
         expires = self.expires_at.strftime(_EXPIRES) if self.expires_at else _NONE
-        scopes = " ".join(map(scope_of, self.grants))
+        scopes = " ".join(map(scope_of, self.rights))
         return f"{self.id} {self.digest.hex()} {self.name} {self.tenant or _NONE} {expires} {scopes}"
 
     @property
     def principal(self) -> Principal:
         """Who holds it: a service, so it may exchange cursors."""
         until = self.expires_at.timestamp() if self.expires_at else None
-        return Principal(f"key:{self.id}:{self.name}", self.grants, self.tenant, trusted=True, expires_at=until)
+        grants = tuple(right for right in self.rights if isinstance(right, Grant))
+        roles = tuple(right for right in self.rights if isinstance(right, RoleGrant))
+        return Principal(f"key:{self.id}:{self.name}", grants, self.tenant, trusted=True, expires_at=until, roles=roles)
 
 
 def digest_of(text: str) -> bytes:
