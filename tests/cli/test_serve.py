@@ -15,6 +15,9 @@ from tests.http.doors.serving import drained, listener
 
 from tailrace.cli.exits import Code
 
+_VERSION = "x-durable-workflow-control-plane-version"
+VERSION = {_VERSION: "2"}
+
 
 @pytest.fixture
 def token_keys(run: Command, home: Path) -> str:
@@ -49,7 +52,8 @@ class Started:
         """Start one; return it and the URL that it says."""
         if "--uds" not in options:
             options = ("--port", str(free_port()), *options)
-        process = self._run.start("serve", "--store", "memory://", *options)
+        store = () if "--store" in options else ("--store", "memory://")
+        process = self._run.start("serve", *store, *options)
         assert process.stdout is not None
         said = process.stdout.readline().decode()
         assert said.startswith("listening on "), (said, process.stderr and process.stderr.read())
@@ -88,6 +92,8 @@ def test_open_to_others_it_needs_keys_that_outlive_it(run: Command, access: tupl
         (("--origin", "example.org"), Code.USAGE, "origin"),
         (("--host", "no host"), Code.USAGE, "no host"),
         (("--store", "nothing://"), Code.USAGE, "nothing"),
+        (("--workflow-streams", "on"), Code.USAGE, "database"),
+        (("--namespace", " "), Code.USAGE, "namespace"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(run: Command, options: tuple[str, ...], code: Code, word: str) -> None:
@@ -139,6 +145,42 @@ def test_a_signal_ends_reads_that_wait_to_be_tried_again(start: Started) -> None
             answer = drained(connection)
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b'"retryable": true' in answer
+    ended(process, Code.TERMINATED)
+
+
+def test_workflow_streams_are_served_as_they_are_asked_for(start: Started, home: Path) -> None:
+    store = ("--store", f"sqlite:///{home}/runs.db")
+    process, url = start(*store, "--namespace", "Orders", "--namespace", "billing", "--runs", "registered")
+    with httpx.Client(base_url=url, timeout=PATIENCE, headers={"x-namespace": "orders", **VERSION}) as client:
+        items = "/api/workflows/w/runs/r/streams/s/items"
+        assert client.post(items, json={"items": [{}]}).json()["reason"] == "instance_not_found"
+        assert client.post("/api/workflows", json={"workflow_id": "w", "run_id": "r"}).status_code == 201
+        assert client.post(items, json={"items": [{}]}).json()["accepted_offsets"] == [0]
+        assert client.get(items, headers={"x-namespace": "billing"}).json()["reason"] == "instance_not_found"
+        assert client.get(items, headers={"x-namespace": "default"}).json()["reason"] == "namespace_not_found"
+    process.terminate()
+    ended(process, Code.TERMINATED)
+    process, url = start(*store, "--workflow-streams", "off")
+    assert httpx.get(f"{url}/api/cluster/info", headers=VERSION).status_code == 404
+    process.terminate()
+    ended(process, Code.TERMINATED)
+
+
+def test_a_signal_ends_reads_of_workflow_streams_with_an_answer(start: Started, home: Path) -> None:
+    process, url = start("--store", f"sqlite:///{home}/runs.db")
+    with httpx.Client(base_url=url, timeout=PATIENCE, headers=VERSION) as client:
+        items = "/api/workflows/w/runs/r/streams/s/items"
+        client.post(items, json={"items": [{}]})
+        waiting = f"GET {items}?from=1&wait_seconds=60 HTTP/1.1\r\nhost: localhost\r\n{_VERSION}: 2\r\n\r\n"
+        host, _, port = url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(waiting.encode())
+            while "tailrace_server_streams 1\n" not in client.get("/metrics").text:
+                pass
+            process.terminate()
+            answer = drained(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"items":[],"next_offset":1,"terminal":false' in answer
     ended(process, Code.TERMINATED)
 
 

@@ -1,5 +1,6 @@
 """``tailrace serve``: topics over HTTP until a signal ends it. Refuses to be open to others without authentication."""
 
+import enum
 import logging
 import os
 import socket
@@ -15,6 +16,22 @@ from tailrace.cli.options import Store
 from tailrace.cli.store import default_url
 from tailrace.tokens import KeyRing
 from tailrace.tokens.ring import KEYS_VARIABLE
+from tailrace.workflow.model import DEFAULT_NAMESPACE
+
+
+class Switch(enum.StrEnum):
+    """On or off."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class RunsBegin(enum.StrEnum):
+    """How there come to be workflow runs."""
+
+    IMPLICIT = "implicit"
+    REGISTERED = "registered"
+
 
 Host = Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 is any that is free.")]
@@ -42,6 +59,12 @@ Audience = Annotated[str, typer.Option("--audience", metavar="NAME", envvar="TAI
     help="Name of this deployment: tokens of another are refused.")]  # fmt: skip
 Grace = Annotated[float, typer.Option("--grace", parser=units.seconds, metavar="DURATION",
     help="The process ends this long after SIGTERM, whatever hangs.")]  # fmt: skip
+Streams = Annotated[Switch | None, typer.Option("--workflow-streams", envvar="TAILRACE_WORKFLOW_STREAMS",
+    show_default=False, help="Streams of workflow runs, below /api. By default, if the store can.")]  # fmt: skip
+Namespaces = Annotated[list[str] | None, typer.Option("--namespace", metavar="NAME", envvar="TAILRACE_NAMESPACES",
+    show_default=False, help="A namespace of workflows, instead of default. Repeat for more.")]  # fmt: skip
+Runs = Annotated[RunsBegin, typer.Option("--runs", envvar="TAILRACE_RUNS",
+    help="Whether a workflow run begins with its first append, or has to be registered.")]  # fmt: skip
 AccessLog = Annotated[bool, typer.Option("--access-log", help="Log each request, without tickets and tokens.")]
 
 
@@ -59,14 +82,20 @@ def serve(
     origin: Origins = None,
     allowed_host: Hosts = None,
     audience: Audience = "tailrace",
+    workflow_streams: Streams = None,
+    namespace: Namespaces = None,
+    runs: Runs = RunsBegin.IMPLICIT,
     grace: Grace = "20",  # type: ignore[assignment]
     access_log: AccessLog = False,
     store: Store = None,
 ) -> None:
-    """Serve topics over HTTP. SIGTERM ends all streams, to be resumed with another replica, and then the process."""
+    """Serve topics, and streams of workflow runs, over HTTP.
+
+    SIGTERM ends what is streamed, to be resumed with another replica, and then the process.
+    """
     need_server("serving")
     from tailrace.server import ServerSettings, listening, process
-    from tailrace.server.configuration import Access, build
+    from tailrace.server.configuration import Access, Workflow, build
 
     allowed = Access(
         keys_file=access,
@@ -76,6 +105,11 @@ def serve(
         jwt_issuer=jwt_issuer,
         jwt_scope_claim=jwt_scope_claim,
         jwt_tenant_claim=jwt_tenant_claim,
+    )
+    workflow = Workflow(
+        streams=None if workflow_streams is None else workflow_streams is Switch.ON,
+        namespaces=namespace or (DEFAULT_NAMESPACE,),
+        registered=runs is RunsBegin.REGISTERED,
     )
     is_private = uds is not None or listening.is_loopback(host)
     if not allowed and not is_private:
@@ -91,6 +125,7 @@ def serve(
             settings=ServerSettings(audience=audience),
             hosts=allowed_host or (() if allowed else _names_of(host)),
             origins=origin or (),
+            workflow=workflow,
         )
         # On its own line and at once: with --port 0 somebody waits to read the port from it.
         output.line(f"listening on {listening.url_of(listener)}")

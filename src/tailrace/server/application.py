@@ -6,11 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from tailrace.asgi import Message, Receive, Scope, Send
+from tailrace.asgi import Receive, Scope, Send
 from tailrace.errors import DurableStreamError
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions
 from tailrace.server import events, health, openapi, records, store, tickets, topics
+from tailrace.server.answering import Answering
 from tailrace.server.call import Call
 from tailrace.server.principals import NOBODY, Action, Anybody, Gate
 from tailrace.server.problems import Problem, problem_of
@@ -18,9 +19,13 @@ from tailrace.server.request import DisconnectedError, Request, topic_of
 from tailrace.server.response import Response, json_response, problem_response
 from tailrace.server.service import Service
 from tailrace.server.settings import ServerSettings
+from tailrace.server.workflow import ControlPlane
+from tailrace.server.workflow.openapi import add_to as describe_runs
+from tailrace.server.workflow.refusals import PREFIX
 from tailrace.spi import Backend
 from tailrace.tokens import KeyRing
 from tailrace.wire import PATHS
+from tailrace.workflow.embedded import EmbeddedService
 
 logger = logging.getLogger("tailrace.server")
 
@@ -56,12 +61,15 @@ _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
 async def _describe(call: Call) -> Response:
     """Answer with every route, as OpenAPI."""
     call.request.only()
-    return _description()
+    return _description(call.service.serves_runs)
 
 
 @functools.cache
-def _description() -> Response:
-    return json_response(openapi.document(served(), importlib.metadata.version("tailrace")))
+def _description(serves_runs: bool) -> Response:
+    described = openapi.document(served(), importlib.metadata.version("tailrace"))
+    if serves_runs:
+        describe_runs(described)
+    return json_response(described)
 
 
 _FIXED: Mapping[bytes, Mapping[str, Route]] = {
@@ -103,6 +111,7 @@ class Application:
         settings: Bounds and times.
         options: Of the engine.
         hooks: Called with what happens in the engine.
+        workflow: Of runs in the same store, served below ``/api`` and closed with the rest.
     """
 
     def __init__(
@@ -114,14 +123,21 @@ class Application:
         settings: ServerSettings | None = None,
         options: EngineOptions | None = None,
         hooks: Iterable[Hook] = (),
+        workflow: EmbeddedService | None = None,
     ) -> None:
         self.service = Service(backend, ring, settings or ServerSettings(), options=options, hooks=hooks)
         self._gate = gate or Anybody()
+        self.service.serves_runs = workflow is not None
+        self._plane = None if workflow is None else ControlPlane(self.service, self._gate, workflow)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's life."""
         if scope["type"] == "http":
-            await self._answer(Request(scope, receive), send)
+            request = Request(scope, receive)
+            if self._plane is not None and request.path.startswith(PREFIX):
+                await self._plane.answer(request, send)
+            else:
+                await self._answer(request, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
@@ -139,10 +155,14 @@ class Application:
 
     async def close(self) -> None:
         """End every stream, to be resumed elsewhere, and release the store. Idempotent, never raises."""
+        if self._plane is not None:
+            # What waits there is ended by a drain.
+            self.drain()
+            await self._plane.close()
         await self.service.close()
 
     async def _answer(self, request: Request, send: Send) -> None:
-        answering = _Answering(send)
+        answering = Answering(send)
         try:
             response = await self._respond(request, answering)
         except DisconnectedError:
@@ -175,25 +195,13 @@ class Application:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                if self._plane is not None:
+                    self._plane.begin()
                 await send({"type": "lifespan.startup.complete"})
             else:
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
-
-
-class _Answering:
-    """A ``send`` that remembers whether the answer has begun."""
-
-    __slots__ = ("_send", "begun")
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-
-    def __call__(self, message: Message) -> Awaitable[None]:
-        self.begun = True
-        return self._send(message)
 
 
 def _routes(path: bytes) -> tuple[Mapping[str, Route], str]:

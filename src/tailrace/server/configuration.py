@@ -16,13 +16,54 @@ from tailrace.server.application import Application
 from tailrace.server.doors import LOOPBACK_NAMES, ASGIApplication, Doors, Rules
 from tailrace.server.principals import Gate
 from tailrace.server.settings import ServerSettings
+from tailrace.server.workflow import namespace_of
+from tailrace.server.workflow.refusals import VERSION_HEADER
+from tailrace.spi import Backend, Relational
 from tailrace.tokens import KeyRing
+from tailrace.workflow.embedded import EmbeddedService
+from tailrace.workflow.model import DEFAULT_NAMESPACE
+from tailrace.workflow.settings import WorkflowSettings
 
 logger = logging.getLogger("tailrace.server")
 
+_VERSION = VERSION_HEADER.decode()
+
 MAX_KEY_BYTES = 256 * 1024
-CORS_HEADERS = ("authorization", "content-type", "last-event-id", "cache-control")
-CORS_EXPOSED = ("retry-after",)
+CORS_HEADERS = ("authorization", "content-type", "last-event-id", "cache-control", "x-namespace", _VERSION)
+CORS_EXPOSED = ("retry-after", _VERSION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """Whether streams of workflow runs are served, and which.
+
+    Attributes:
+        streams: ``None``: where the store is a database.
+        namespaces: Those that exist.
+        registered: Whether somebody has to register a run; otherwise it begins with its first append.
+    """
+
+    streams: bool | None = None
+    namespaces: Collection[str] = (DEFAULT_NAMESPACE,)
+    registered: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.namespaces:
+            namespace_of(name)
+
+    def service(self, backend: Backend) -> EmbeddedService | None:
+        """Return the operations on runs in a store; ``None`` if they are not served.
+
+        Raises:
+            InvalidArgumentError: They are to be served, and the store is no database.
+        """
+        settings = WorkflowSettings(
+            namespaces=frozenset(map(namespace_of, self.namespaces)),
+            runs="registered" if self.registered else "implicit",
+        )
+        if self.streams is False or (self.streams is None and not isinstance(backend, Relational)):
+            return None
+        return EmbeddedService(backend, settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +131,7 @@ def build(
     settings: ServerSettings,
     hosts: Collection[str] = (),
     origins: Collection[str] = (),
+    workflow: Workflow | None = None,
 ) -> tuple[Application, ASGIApplication]:
     """Return the application, and the same with everything that stands before it. Blocks on the store.
 
@@ -100,6 +142,7 @@ def build(
         settings: Bounds and times.
         hosts: Names that the server is asked for by; ``*`` for any, which is the default with authentication.
         origins: Of pages elsewhere that may use the server; ``*`` for any.
+        workflow: What is served below ``/api``.
 
     Raises:
         InvalidArgumentError, KeyRingError: Something of it is wrong.
@@ -119,7 +162,14 @@ def build(
     )
     hooks, more_metrics = _prometheus()
     backend, options = open_backend(store, {})
-    application = Application(backend, ring, gate=gate, settings=settings, options=options, hooks=hooks)
+    try:
+        service = (workflow or Workflow()).service(backend)
+    except InvalidArgumentError:
+        backend.close()
+        raise
+    application = Application(
+        backend, ring, gate=gate, settings=settings, options=options, hooks=hooks, workflow=service
+    )
     application.service.more_metrics = more_metrics
     guarded: ASGIApplication = Doors(application, rules)
     if rules.origins:

@@ -13,7 +13,9 @@ from tailrace.asgi import Receive, Scope, Send
 from tailrace.errors import InvalidArgumentError
 from tailrace.server.listening import is_loopback
 from tailrace.server.problems import Problem
+from tailrace.server.request import path_of
 from tailrace.server.response import problem_response
+from tailrace.server.workflow.refusals import PREFIX, refusal_response
 
 ASGIApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -51,7 +53,7 @@ class Rules:
 
 
 class Doors:
-    """Wraps an application; whatever it refuses is answered from the error table."""
+    """Wraps an application; whatever it refuses is answered from an error table."""
 
     def __init__(self, application: ASGIApplication, rules: Rules) -> None:
         self._application = application
@@ -63,7 +65,8 @@ class Doors:
             try:
                 check(scope, self._rules)
             except Problem as problem:
-                await problem_response(problem).send(send)
+                is_below = path_of(scope).startswith(PREFIX)
+                await (refusal_response(problem) if is_below else problem_response(problem)).send(send)
                 return
         await self._application(scope, receive, send)
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.errors import InvalidArgumentError
-from tailrace.server.configuration import Access, build
+from tailrace.server.configuration import Access, Workflow, build
 from tailrace.server.doors import ASGIApplication
 from tailrace.server.redaction import redact_access_log
 from tailrace.server.settings import ServerSettings
 from tailrace.tokens import KeyRing
 from tailrace.tokens.ring import FILE_VARIABLE, KEYS_VARIABLE
+from tailrace.workflow.model import DEFAULT_NAMESPACE
 
 logger = logging.getLogger("tailrace.server")
 
@@ -38,6 +39,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> ASGIApplicatio
         settings=ServerSettings(audience=environ.get("TAILRACE_AUDIENCE") or "tailrace"),
         hosts=environ.get("TAILRACE_ALLOWED_HOSTS", "").split(),
         origins=environ.get("TAILRACE_ORIGINS", "").split(),
+        workflow=workflow_from(environ),
     )
     return application
 
@@ -55,6 +57,21 @@ def access_from(environ: Mapping[str, str]) -> Access:
     )
 
 
+def workflow_from(environ: Mapping[str, str]) -> Workflow:
+    """Return what is served of workflows.
+
+    Raises:
+        InvalidArgumentError: A variable is wrong.
+    """
+    streams = _word(environ, "TAILRACE_WORKFLOW_STREAMS", "on", "off")
+    runs = _word(environ, "TAILRACE_RUNS", "implicit", "registered")
+    return Workflow(
+        streams=None if streams is None else streams == "on",
+        namespaces=environ.get("TAILRACE_NAMESPACES", "").split() or (DEFAULT_NAMESPACE,),
+        registered=runs == "registered",
+    )
+
+
 def ring_from(environ: Mapping[str, str], *, required: bool) -> KeyRing:
     """Return the keys of resume tokens; new ones, if there are none and none are required.
 
@@ -65,6 +82,13 @@ def ring_from(environ: Mapping[str, str], *, required: bool) -> KeyRing:
         return KeyRing.from_environment(environ)
     logger.warning("no keys of resume tokens: those that are handed out are good until this process ends")
     return KeyRing.new()
+
+
+def _word(environ: Mapping[str, str], name: str, *known: str) -> str | None:
+    word = environ.get(name) or None
+    if word not in (None, *known):
+        raise InvalidArgumentError(f"{name} must be {' or '.join(known)}")
+    return word
 
 
 def _path(environ: Mapping[str, str], name: str) -> Path | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
 from tailrace.arguments import topic_name
 from tailrace.asgi import Receive, Scope
@@ -22,11 +22,7 @@ class Request:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = scope
         self.method: str = scope["method"]
-        # As it was sent: the decoded path does not tell a slash in a topic's name from one between segments.
-        raw: bytes | None = scope.get("raw_path")
-        root = scope.get("root_path", "").encode()
-        path = scope["path"].encode() if raw is None else raw.partition(b"?")[0]
-        self.path: bytes = path[len(root) :] if root and path.startswith(root + b"/") else path
+        self.path = path_of(scope)
         self._receive = receive
         self._headers: dict[bytes, bytes] | None = None
         self._query: dict[str, str] | None = None
@@ -133,6 +129,15 @@ class Request:
         """Return once the client is gone. The body must have been read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def path_of(scope: Scope) -> bytes:
+    """Return the path as it was sent: decoded, it does not tell a slash in a name from one between segments."""
+    raw: bytes | None = scope.get("raw_path")
+    root = scope.get("root_path", "").encode()
+    # What a server has decoded is encoded again: it is to be decoded once.
+    path = quote(scope["path"]).encode() if raw is None else raw.partition(b"?")[0]
+    return path[len(root) :] if root and path.startswith(root + b"/") else path
 
 
 def topic_of(segment: bytes) -> str:

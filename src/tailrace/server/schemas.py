@@ -42,7 +42,7 @@ TOPIC: Schema = {
 REASON: Schema = {"type": ["string", "null"], "maxLength": limits.MAX_SEAL_ERROR_BYTES}
 
 _SEAL: Schema = {"oneOf": [{"type": "null"}, record({"error": REASON})]}
-_EXPIRES_IN: Schema = {"type": "number", "minimum": 1, "maximum": MAX_LIFETIME, "default": 60}
+EXPIRES_IN: Schema = {"type": "number", "minimum": 1, "maximum": MAX_LIFETIME, "default": 60}
 
 SCHEMAS: Mapping[str, Schema] = {
     "Problem": {
@@ -89,8 +89,8 @@ SCHEMAS: Mapping[str, Schema] = {
     "Seal": record({}, {"error": {**REASON, "description": "Ends the topic as failed."}}),
     "TicketRequest": {
         "oneOf": [
-            record({"topic": TOPIC}, {"expires_in": _EXPIRES_IN}),
-            record({"prefix": {**TOPIC, "minLength": 0, "pattern": "^[^\\u0000]*$"}}, {"expires_in": _EXPIRES_IN}),
+            record({"topic": TOPIC}, {"expires_in": EXPIRES_IN}),
+            record({"prefix": {**TOPIC, "minLength": 0, "pattern": "^[^\\u0000]*$"}}, {"expires_in": EXPIRES_IN}),
         ]
     },
     "Ticket": record({"ticket": {**TEXT, "pattern": "^tkt_"}, "expires_at": SECONDS}),

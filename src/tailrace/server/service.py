@@ -56,6 +56,7 @@ class Service:
         self._closed = False
         self.tickets = Tickets(ring, audience=settings.audience)
         self.readiness = Readiness()
+        self.serves_runs = False
         self.more_metrics: Callable[[], bytes] = bytes
         self.desk = Desk(backend)
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.

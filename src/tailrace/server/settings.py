@@ -27,6 +27,7 @@ class ServerSettings(StreamSettings):
         max_url: Bytes in path and query.
         max_headers: Headers of a request.
         max_header_bytes: Bytes in all of them.
+        sweep_every: Seconds between two passes of retention of workflow streams.
     """
 
     audience: str = "tailrace"
@@ -38,11 +39,12 @@ class ServerSettings(StreamSettings):
     max_url: int = 8192
     max_headers: int = 100
     max_header_bytes: int = 16 * 1024
+    sweep_every: float = 10.0
 
     def __post_init__(self) -> None:
         # By name: a dataclass with slots is another class than the one that ``super()`` would find here.
         StreamSettings.__post_init__(self)
-        for name in ("max_wait", "body_timeout"):
+        for name in ("max_wait", "body_timeout", "sweep_every"):
             positive_seconds(name, getattr(self, name))
         if self.token_lifetime is not None:
             positive_seconds("token_lifetime", self.token_lifetime)

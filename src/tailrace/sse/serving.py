@@ -75,7 +75,7 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         return
     if not streams.admits(view.whose):
         gone.close()
-        await _put_off(view, send)
+        await postpone(view, send)
         return
     settings = streams.settings
     channel = Channel(view.topic.name, view.tokens, view.text)
@@ -87,7 +87,7 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         try:
             cursor, subscription = await _started(view)
         except DurableStreamUnavailableError:
-            await _put_off(view, send)
+            await postpone(view, send)
         else:
             # An OSError is how some servers say that the client has gone.
             with contextlib.suppress(OSError):
@@ -112,7 +112,8 @@ async def _begin(send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
 
 
-async def _put_off(view: View, send: Send) -> None:
+async def postpone(view: View, send: Send) -> None:
+    """Answer a request for events with a time to come back at; nothing was sent yet."""
     await _begin(send)
     await send({"type": "http.response.body", "body": put_off(view.topic.name, view.tokens, view.start)})
 

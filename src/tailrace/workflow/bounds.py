@@ -192,7 +192,7 @@ def _check_item(findings: Findings, at: str, item: NewItem) -> None:
     _check_reference(findings, f"{at}.payload_reference", item.payload_reference)
     if item.payload_codec is not None:
         findings.text(f"{at}.payload_codec", item.payload_codec, MAX_KIND_CHARS)
-        if item.payload_codec not in CODECS:
+        if isinstance(item.payload_codec, str) and item.payload_codec not in CODECS:
             findings.add(f"{at}.payload_codec", _UNSUPPORTED_CODEC)
 
 

@@ -82,7 +82,7 @@ class RunExistsError(WorkflowStreamError):
     """A run with this id, or a run of this workflow that goes on, is there already."""
 
     status = 409
-    reason = "workflow_already_started"
+    reason = "instance_already_started"
 
 
 class StreamFullError(WorkflowStreamError):

@@ -1,5 +1,6 @@
 """A real server for tests: what ``tailrace serve`` runs, in a thread of this process."""
 
+import asyncio
 import random
 import socket
 import threading
@@ -28,6 +29,16 @@ def listener() -> socket.socket:
             continue
 
 
+class Server(uvicorn.Server):
+    """One that tells its loop."""
+
+    loop: asyncio.AbstractEventLoop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+
 @dataclass
 class Served:
     """A server that runs."""
@@ -35,6 +46,7 @@ class Served:
     application: Application
     port: int
     ring: KeyRing
+    server: "Server"
 
     @property
     def url(self) -> str:
@@ -44,6 +56,14 @@ class Served:
     def connect(self) -> socket.socket:
         """Return a connection, for bytes that no client would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def drain(self) -> None:
+        """End what is streamed, as a signal does."""
+
+        async def drain() -> None:
+            self.application.drain()
+
+        asyncio.run_coroutine_threadsafe(drain(), self.server.loop).result(PATIENCE)
 
     def ask(self, request: bytes) -> bytes:
         """Send bytes and return everything that comes back until the server closes."""
@@ -76,11 +96,11 @@ def served(
     ring = KeyRing.new()
     bound = listener()
     application, outermost = build(store, ring, access or Access(), settings=settings or ServerSettings(), **given)
-    server = uvicorn.Server(configured(outermost, grace=3))
+    server = Server(configured(outermost, grace=3))
     thread = threading.Thread(target=server.run, args=([bound],))
     thread.start()
     try:
-        yield Served(application, bound.getsockname()[1], ring)
+        yield Served(application, bound.getsockname()[1], ring, server)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -13,6 +13,8 @@ from tailrace.server.access.refusal import refused
 from tailrace.server.principals import Action, Grant, Principal
 from tailrace.server.problems import Problem
 from tailrace.server.request import topic_of
+from tailrace.server.workflow.checks import namespace_in
+from tailrace.server.workflow.identities import stream_of_events
 from tailrace.tokens import KeyRing, Ticket, Tickets, Tokens
 
 if TYPE_CHECKING:
@@ -63,11 +65,22 @@ class TicketGate:
 
     def _goes_on(self, ticket: Ticket, request: "Request") -> bool:
         token = request.header(b"last-event-id")
-        if token is None or not (request.path.startswith(_TOPICS) and request.path.endswith(_EVENTS)):
+        if token is None:
             return False
         try:
-            topic = topic_of(request.path[len(_TOPICS) : -len(_EVENTS)])
+            topic = _topic_of_events(request)
+            if topic is None:
+                return False
             Tokens(self._ring, audience=self._audience, tenant=ticket.tenant).open(topic, token)
         except (Problem, DurableStreamError):
             return False
         return True
+
+
+def _topic_of_events(request: "Request") -> str | None:
+    """Return the topic whose events are asked for; ``None`` if something else is."""
+    path = request.path
+    if path.startswith(_TOPICS) and path.endswith(_EVENTS):
+        return topic_of(path[len(_TOPICS) : -len(_EVENTS)])
+    stream = stream_of_events(namespace_in(request), path)
+    return None if stream is None else stream.topic

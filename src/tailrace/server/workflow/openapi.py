@@ -1,0 +1,107 @@
+"""The part of ``/openapi.json`` about ``/api``, from the table of routes and what is written about them."""
+
+from typing import Any
+
+from tailrace.server.described import Operation, Parameter
+from tailrace.server.schemas import Schema, ref
+from tailrace.server.workflow.described import OPERATIONS
+from tailrace.server.workflow.reasons import REASONS
+from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER
+from tailrace.server.workflow.routes import ROUTES, Route
+from tailrace.server.workflow.schemas import ID, NAME, SCHEMAS
+
+EVERYWHERE = ("invalid_request", "bad_host", "proxied_without_auth", "unauthorized", "not_found", "method_not_allowed",
+              "payload_too_large", "uri_too_long", "headers_too_large", "server_error")  # fmt: skip
+WITH_ROLE = ("forbidden", "namespace_not_found", "unavailable", "unusable_store", "overloaded")
+VERSIONED = ("missing_control_plane_version", "unsupported_control_plane_version")
+THAT_WRITE = ("bad_origin", "unknown_outcome")
+WITH_BODY = ("malformed_json", "unsupported_media_type", "request_timeout", "validation_failed")
+
+_NAMESPACE = Parameter(
+    name="X-Namespace",
+    about="Of the workflows; the case of letters does not count. Or namespace in the query.",
+    schema={"type": "string", "default": "default"},
+    place="header",
+)
+_IN_PATH = {"workflow_id": ID, "run_id": ID, "stream_name": NAME}
+
+
+def add_to(document: dict[str, Any]) -> None:
+    """Add the routes and schemas to a description.
+
+    Raises:
+        KeyError: Nothing is written about a route.
+    """
+    for path, routes in ROUTES.items():
+        for method, route in routes.items():
+            described = _operation(method, path, route, OPERATIONS[method, path])
+            document["paths"].setdefault(path, {})[method.lower()] = described
+    document["components"]["schemas"].update(SCHEMAS)
+
+
+def reasons_of(method: str, path: str, route: Route, operation: Operation) -> list[str]:
+    """Return every reason with which a route may refuse, in the table's order."""
+    possible = {*EVERYWHERE, *operation.problems}
+    if route.roles is not None:
+        possible |= {*WITH_ROLE}
+    if route.versioned:
+        possible |= {*VERSIONED}
+    if method != "GET":
+        possible |= {*THAT_WRITE}
+    if operation.body:
+        possible |= {*WITH_BODY}
+    if "{" in path:
+        possible |= {"validation_failed"}
+    if "{stream_name}" in path:
+        possible |= {"invalid_stream_name"}
+    return [reason for reason in REASONS if reason in possible]
+
+
+def _operation(method: str, path: str, route: Route, operation: Operation) -> dict[str, Any]:
+    named = [name for name in _IN_PATH if f"{{{name}}}" in path]
+    parameters = [_parameter(Parameter(name=name, about="One segment, percent-encoded.", schema=_IN_PATH[name],
+                                       place="path"), required=True) for name in named]  # fmt: skip
+    parameters += [_parameter(parameter) for parameter in (*operation.parameters, _NAMESPACE)]
+    if route.versioned:
+        version = Parameter(
+            name=VERSION_HEADER.decode(), about="Of the contract.", schema={"const": VERSION}, place="header"
+        )
+        parameters.append(_parameter(version, required=True))
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "operationId": "_".join(
+            [method.lower(), *(word for word in path.split("/") if word and "{" not in word), *named]
+        ),
+        "parameters": parameters,
+        "responses": _responses(reasons_of(method, path, route, operation), operation),
+        "security": [{"bearer": []}, *([{"ticket": []}] if route.ticketed else [])],
+    }
+    if operation.body:
+        content = {media: {"schema": schema} for media, schema in operation.body.items()}
+        described["requestBody"] = {"required": operation.body_required, "content": content}
+    return described
+
+
+def _parameter(parameter: Parameter, *, required: bool = False) -> dict[str, Any]:
+    schema: Schema = parameter.schema
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": required,
+        "schema": schema,
+        "description": parameter.about,
+    }
+
+
+def _responses(reasons: list[str], operation: Operation) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
+    for status, answer in operation.answers.items():
+        content = {} if answer is None else {"content": {answer[0]: {"schema": answer[1]}}}
+        responses[str(status)] = {"description": "Done.", **content}
+    for status in sorted({REASONS[reason].status for reason in reasons}):
+        meant = [reason for reason in reasons if REASONS[reason].status == status]
+        responses[str(status)] = {
+            "description": "; ".join(f"{reason}: {REASONS[reason].advice}" for reason in meant),
+            "content": {"application/json": {"schema": ref("Refusal")}},
+        }
+    return responses

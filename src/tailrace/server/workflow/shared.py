@@ -1,0 +1,66 @@
+"""What all requests below ``/api`` share: the operations, and how many of them may wait."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from tailrace.engine import Workers
+from tailrace.server.problems import Problem
+from tailrace.server.service import Service
+from tailrace.server.workflow.settings import MAX_REQUEST_BYTES
+from tailrace.sweeping import Sweeping
+from tailrace.workflow.embedded import EmbeddedService
+from tailrace.workflow.model import SweepResult
+
+T = TypeVar("T")
+
+MOST_WAITING = 1024
+"""Operations that wait for the store at once; more are told to come back."""
+
+
+class Shared:
+    """Of one event loop.
+
+    Args:
+        core: What the rest of the server shares too: settings, tokens, who is being streamed to.
+        service: The operations; closed with this.
+    """
+
+    def __init__(self, core: Service, service: EmbeddedService) -> None:
+        self.core = core
+        self.service = service
+        self.namespaces = service.settings.namespaces
+        self.max_request = min(MAX_REQUEST_BYTES, core.settings.max_body)
+        self._waiting = 0
+        self._sweeping: Sweeping[SweepResult] | None = None
+
+    def begin(self) -> None:
+        """Begin passes of retention, in a thread. Idempotent; to be called by the process that serves."""
+        if self._sweeping is None:
+            self._sweeping = self.service.sweep_every(self.core.settings.sweep_every)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run an operation in a worker. It bounds its own time: nobody else knows whether it has stored something.
+
+        Raises:
+            Problem: ``overloaded``: too many wait already.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise Problem("overloaded", "too many operations wait for the store")
+        self._waiting += 1
+        try:
+            return await self.service.run(work)
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """Release the operations. Idempotent, never raises."""
+        workers = Workers(1)
+        closing = workers.run(self._close)
+        workers.close()
+        await asyncio.shield(asyncio.wrap_future(closing))
+
+    def _close(self) -> None:
+        if self._sweeping is not None:
+            self._sweeping.close()
+        self.service.close()

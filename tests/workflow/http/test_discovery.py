@@ -1,0 +1,95 @@
+"""Discovery says what is true: the sections of the contract, and bounds that are those that are kept."""
+
+from typing import Any
+
+import pytest
+from tests.workflow.http.api import VERSION, Api, a_stream, said
+
+from tailrace.server.workflow.reasons import REASONS
+from tailrace.server.workflow.routes import ROUTES
+
+SECTIONS = {
+    "addressing", "wire_surface", "lifecycle_statuses", "item_origin_kinds", "ordering_guarantees",
+    "durability_guarantees", "workflow_authoring", "backpressure_semantics", "retention", "observability_surface",
+    "rejections", "out_of_scope",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def info(api: Api) -> Any:
+    return api.get("/api/cluster/info", headers={VERSION: None}).json()
+
+
+@pytest.fixture(scope="module")
+def contract(info: Any) -> Any:
+    return info["workflow_streams_contract"]
+
+
+def test_it_has_every_section_of_the_contract(info: Any, contract: Any) -> None:
+    assert info["capabilities"]["workflow_streams"] is True
+    assert (contract["schema"], contract["version"]) == ("durable-workflow.v2.workflow-streams.contract", 1)
+    assert SECTIONS - contract.keys() == set()
+    assert all(contract[section] for section in SECTIONS)
+    assert info["control_plane"]["version"] == "2"
+
+
+def test_the_bounds_that_it_publishes_are_those_that_are_kept(api: Api, contract: Any, info: Any) -> None:
+    most = contract["backpressure_semantics"]
+    stream = a_stream()
+
+    def status(method: str, path: str, **body: object) -> int:
+        return int((api.post(path, body) if body else api.ask(method, path)).status_code)
+
+    def items(count: int, **more: object) -> dict[str, object]:
+        return {"items": [{}] * count, **more}
+
+    cap, batch = most["max_pending_items_per_stream_max"], most["max_items_per_append_max"]
+    assert [status("POST", f"{stream}/items", **items(1, max_pending_items=cap + n)) for n in (0, 1)] == [200, 422]
+    assert [status("POST", f"{stream}/items", **items(batch + n)) for n in (0, 1)] == [200, 422]
+    page, wait = most["max_items_per_subscribe_max"], most["wait_seconds_max"]
+    assert [status("GET", f"{stream}/items?max_items={page + n}") for n in (0, 1)] == [200, 422]
+    assert [status("GET", f"{stream}/items?wait_seconds={wait + n}") for n in (0, 1)] == [200, 422]
+    kept = contract["retention"]["retention_seconds_max"]
+    assert [status("POST", f"{stream}/close", retention_seconds=kept + n) for n in (1, 0)] == [422, 200]
+    name = contract["addressing"]["stream_name_max_length"]
+    run = stream.rpartition("/")[0]
+    assert [status("POST", f"{run}/{'x' * (name + n)}/items", **items(1)) for n in (0, 1)] == [200, 400]
+    assert info["limits"]["max_request_bytes"] == 2 * 2**20
+
+
+def test_the_defaults_that_it_publishes_are_those_that_hold(api: Api, contract: Any) -> None:
+    stream = a_stream()
+    for _ in range(2):
+        api.post(f"{stream}/items", {"items": [{}] * 100})
+
+    page = api.get(f"{stream}/items").json()
+
+    assert len(page["items"]) == contract["backpressure_semantics"]["max_items_per_subscribe_default"]
+    assert page["items"][0]["offset"] == contract["ordering_guarantees"]["first_offset"]
+    closed = api.post(f"{stream}/close").json()["stream"]
+    assert closed["retention_seconds"] == contract["retention"]["closed_stream_default_retention_seconds"]
+    assert set(contract["observability_surface"]["fields"]) == set(closed)
+
+
+def test_the_routes_and_reasons_that_it_names_are_there(contract: Any) -> None:
+    names = {"workflowId": "workflow_id", "runId": "run_id", "streamName": "stream_name"}
+    for surface in contract["wire_surface"].values():
+        method, path = surface.split()
+        for public, ours in names.items():
+            path = path.replace(f"{{{public}}}", f"{{{ours}}}")
+        assert method in ROUTES[path]
+    assert set(contract["rejections"].values()) <= REASONS.keys()
+
+
+def test_the_namespace_is_told_if_there_is_one_of_that_name(api: Api, info: Any) -> None:
+    assert info["namespace"]["name"] == "default"
+    # Without storage for payloads, a client sends everything inline.
+    assert "external_payload_storage" not in info["namespace"]
+    other = api.get("/api/cluster/info", headers={VERSION: None, "x-namespace": "none"})
+    assert other.status_code == 200
+    assert "namespace" not in other.json()
+
+
+def test_a_worker_learns_that_there_are_no_tasks_here(api: Api, info: Any) -> None:
+    assert "worker_protocol" not in info
+    assert said(api.post("/api/worker/register", {})) == (404, "not_found")
