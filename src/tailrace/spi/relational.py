@@ -64,8 +64,8 @@ class Database(Protocol):
         """Run one transaction, commit it, and tell everybody which topics moved.
 
         An error of ours in ``work`` rolls it back and is raised; any other one costs the connection as well. Isolation
-        is read committed: each statement sees what was committed before it. Conflicts that certainly came to nothing
-        are tried again.
+        is read committed: each statement sees what was committed before it. Conflicts that certainly came to nothing,
+        such as a row that somebody else has added meanwhile, are tried again.
 
         Raises:
             DurableStreamUnavailableError: Nothing was stored, or (``maybe_stored``) it is not known.

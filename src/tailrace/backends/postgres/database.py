@@ -8,7 +8,7 @@ import psycopg
 from psycopg.types.numeric import Int8
 from typing_extensions import override
 
-from tailrace.backends.postgres.errors import may_be_repeated
+from tailrace.backends.postgres.errors import code_of, may_be_repeated
 from tailrace.backends.postgres.probing import is_lost_preparation
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.tables import Tables
@@ -21,6 +21,7 @@ from tailrace.spi.relational import Ask, Database, Rows, Value, Work
 T = TypeVar("T")
 
 _TYPES = {int: "bigint", bytes: "bytea"}
+_DUPLICATE = "23505"
 _DRIVERS_OWN = (psycopg.Error, OSError)
 
 
@@ -121,7 +122,8 @@ class PostgresDatabase(Database):
         if is_lost_preparation(cause):
             self._session.pooled = True
             return True
-        return may_be_repeated(cause)
+        # Of two that add the same row the second one is told when the first has committed: now it finds it.
+        return may_be_repeated(cause) or code_of(cause) == _DUPLICATE
 
 
 class _Ask(Ask):

@@ -12,6 +12,7 @@ INDEXES = (
     "topics_by_idleness",
     "graves_by_age",
     "workflow_runs_by_id",
+    "workflow_runs_going_on",
     "workflow_runs_by_end",
     "workflow_streams_by_topic",
     "workflow_streams_by_name",

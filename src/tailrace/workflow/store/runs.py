@@ -14,17 +14,17 @@ _LATEST = f"""
 SELECT {_COLUMNS} FROM {{workflow_runs}} WHERE namespace = ? AND workflow_id = ? ORDER BY id DESC LIMIT 1
 """
 _GOING_ON = """
-SELECT run_id FROM {workflow_runs} WHERE namespace = ? AND workflow_id = ? AND registered = 1 AND ended_at IS NULL
-LIMIT 1
+SELECT run_id FROM {workflow_runs} WHERE namespace = ? AND workflow_id = ? AND going_on = 1
 """
 _NOW = "SELECT {now}"
-_END = "UPDATE {workflow_runs} SET ended_at = ?, prune_at = ? WHERE id = ?"
+_END = "UPDATE {workflow_runs} SET ended_at = ?, prune_at = ?, going_on = NULL WHERE id = ?"
 
 _NEW = {
     "namespace": bytes,
     "workflow_id": bytes,
     "run_id": bytes,
     "registered": int,
+    "going_on": int,
     "workflow_type": bytes,
     "task_queue": bytes,
     "started_at": int,
@@ -151,6 +151,7 @@ def _new(
         run.workflow_id.encode(),
         run.run_id.encode(),
         registered,
+        registered or None,
         None if workflow_type is None else workflow_type.encode(),
         None if task_queue is None else task_queue.encode(),
         at,

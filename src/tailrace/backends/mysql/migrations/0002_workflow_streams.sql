@@ -11,8 +11,10 @@ CREATE TABLE IF NOT EXISTS {workflow_runs} (
     task_queue VARBINARY(764),
     started_at BIGINT NOT NULL,
     ended_at BIGINT,
+    going_on TINYINT,                                 -- 1 while a registered run has not ended: a workflow has one such run
     prune_at BIGINT,                                  -- ended_at, or later after a failure; how long it is kept is for sweeps to say
     UNIQUE KEY by_id (namespace, workflow_id, run_id),
+    UNIQUE KEY by_going_on (namespace, workflow_id, going_on),
     KEY by_end (prune_at, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET = binary;
 

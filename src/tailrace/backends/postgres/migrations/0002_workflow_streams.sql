@@ -10,10 +10,12 @@ CREATE TABLE {workflow_runs} (
     task_queue bytea,
     started_at bigint NOT NULL,
     ended_at bigint,
+    going_on bigint,                           -- 1 while a registered run has not ended: a workflow has one such run
     prune_at bigint                            -- ended_at, or later after a failure; how long it is kept is for sweeps to say
 );
 
 CREATE UNIQUE INDEX {workflow_runs_by_id} ON {workflow_runs} (namespace, workflow_id, run_id);
+CREATE UNIQUE INDEX {workflow_runs_going_on} ON {workflow_runs} (namespace, workflow_id) WHERE going_on = 1;
 CREATE INDEX {workflow_runs_by_end} ON {workflow_runs} (prune_at, id) WHERE prune_at IS NOT NULL;
 
 -- A stream that has expired stays as a tombstone, with its items gone, until its run is deleted.

@@ -10,8 +10,10 @@ CREATE TABLE workflow_runs (
     task_queue BLOB,
     started_at INTEGER NOT NULL,
     ended_at INTEGER,
+    going_on INTEGER,                      -- 1 while a registered run has not ended: a workflow has one such run
     prune_at INTEGER,                      -- ended_at, or later after a failure; when it is kept no longer is for sweeps to say
-    UNIQUE (namespace, workflow_id, run_id)
+    UNIQUE (namespace, workflow_id, run_id),
+    UNIQUE (namespace, workflow_id, going_on)
 );
 
 CREATE INDEX workflow_runs_by_end ON workflow_runs (prune_at, id) WHERE prune_at IS NOT NULL;
