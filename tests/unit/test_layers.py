@@ -89,6 +89,7 @@ OWNERS = {
     "confluent_kafka": ("backends.kafka",),
     "gevent": ("native",),
     "cryptography": ("tokens",),
+    "obstore": ("workflow",),
     "starlette": ("server", "integrations"),
     "uvicorn": ("server",),
     "h11": ("backends.http",),

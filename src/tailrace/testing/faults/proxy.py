@@ -75,6 +75,12 @@ class FlakyProxy:
         with self._lock:
             self._refusing = False
 
+    def lead(self, target: tuple[str, int]) -> None:
+        """Forward to another server from now on, and reset the connections to the former one."""
+        with self._lock:
+            self._target = target
+        self.cut()
+
     def close(self) -> None:
         """Stop, and wait until every thread has ended."""
         with contextlib.suppress(OSError):
@@ -106,9 +112,9 @@ class FlakyProxy:
             except OSError:
                 return
             with self._lock:
-                refusing = self._refusing
+                refusing, target = self._refusing, self._target
             try:
-                server = None if refusing else socket.create_connection(self._target, timeout=5)
+                server = None if refusing else socket.create_connection(target, timeout=5)
             except OSError:
                 server = None
             if server is None:

@@ -1,0 +1,30 @@
+"""One server that speaks S3 for all tests of a file, with a bucket for each of them."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from tailrace.testing.servers.s3 import S3Server
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server believes; without any, the library would look for some on the network."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
+
+
+@pytest.fixture
+def bucket(s3: S3Server, credentials: None) -> str:
+    name = f"payloads-{next(_numbers)}"
+    s3.make_bucket(name)
+    return name
