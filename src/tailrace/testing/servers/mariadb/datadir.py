@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,17 +69,21 @@ def _initialise(place: Path, flavour: Flavour, account: Account | None) -> None:
         *("/bin/sh", str(installed.base / "bin" / "mariadb-install-db"), "--no-defaults", f"--datadir={place}"),
         *(f"--basedir={installed.base}", "--auth-root-authentication-method=normal", "--skip-test-db", LOG_SIZE),
     ]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **installed.environment},
-        cwd=place,
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-        user=None if account is None else account.uid,
-        group=None if account is None else account.gid,
-        extra_groups=None if account is None else [],
-    )
+    # Its own: a server that starts meanwhile removes every temporary table that it finds in the common one.
+    with tempfile.TemporaryDirectory(prefix="tailrace-mariadb-") as temporary:
+        if account is not None:
+            account.give(Path(temporary))
+        done = subprocess.run(
+            command,
+            env={**os.environ, **installed.environment, "TMPDIR": temporary},
+            cwd=place,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+            user=None if account is None else account.uid,
+            group=None if account is None else account.gid,
+            extra_groups=None if account is None else [],
+        )
     if done.returncode:
         raise ServerFailedError(f"mariadb-install-db of {flavour} failed: {(done.stdout + done.stderr)[-2000:]}")

@@ -189,6 +189,8 @@ class MariadbServer(ServerNode):
             "bind_address": LOOPBACK,
             "socket": str(self.unix_socket),
             "pid_file": str(self.folder / "mariadb.pid"),
+            # A server that starts removes every temporary table that it finds there, whosever it is.
+            "tmpdir": str(self.folder),
             "innodb_flush_log_at_trx_commit": 1 if self._synchronous else 2,
             "innodb_log_file_size": "32M",
             "innodb_buffer_pool_size": "64M",
