@@ -26,6 +26,11 @@ from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.errors import NamespaceNotFoundError
 from tailrace.workflow.following import Following, as_delivered
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
+from tailrace.workflow.payloads.drivers import PayloadDriver
+from tailrace.workflow.payloads.holding import Holds
+from tailrace.workflow.payloads.registry import Registry
+from tailrace.workflow.payloads.release import PayloadRelease
+from tailrace.workflow.payloads.settings import PayloadSettings
 from tailrace.workflow.service import Cancellation, Service
 from tailrace.workflow.settings import WorkflowSettings
 from tailrace.workflow.store import appending, delivering, ending, reading, retention, runs
@@ -46,13 +51,25 @@ class EmbeddedService(Service):
         store: In whose database the runs are; closed with this.
         settings: Which runs there are, and for how long.
         options: Of the engine.
+        payload_driver: The storage of payloads outside of the database; closed with this.
+        payload_settings: How much of them there may be.
+
+    Attributes:
+        payloads: Uploads and fetches of payloads.
+        holds: For backups of payloads.
 
     Raises:
         InvalidArgumentError: The store is in no database.
     """
 
     def __init__(
-        self, store: Backend, settings: WorkflowSettings | None = None, *, options: EngineOptions | None = None
+        self,
+        store: Backend,
+        settings: WorkflowSettings | None = None,
+        *,
+        options: EngineOptions | None = None,
+        payload_driver: PayloadDriver | None = None,
+        payload_settings: PayloadSettings | None = None,
     ) -> None:
         if not isinstance(store, Relational):
             name = store.capabilities.store
@@ -67,7 +84,10 @@ class EmbeddedService(Service):
         self._workers = Workers(WORKERS)
         self._deliveries = Deliveries(self._note_deliveries)
         self._following = Following(self._database, self.engine, self._deliveries, self.run)
-        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint)
+        self.payloads = Registry(self._database, payload_driver, payload_settings or PayloadSettings(), self._timeout)
+        self.holds = Holds(self._database, self._timeout)
+        self._objects = PayloadRelease(self._database, self.payloads, self._timeout)
+        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint, self._objects)
         renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -129,6 +149,8 @@ class EmbeddedService(Service):
             lease_seconds=lease_seconds,
             delivered=self._deliveries.of(stream.topic),
             create_run=self.settings.runs == "implicit",
+            claims=self.payloads.prepare(stream.run.namespace, items),
+            upload_grace=self.payloads.grace,
         )
         appended = self._database.change(work, self._timeout)
         if appended.accepted:
@@ -179,6 +201,7 @@ class EmbeddedService(Service):
     @override
     def delete_run(self, run: Run) -> bool:
         self._check_run(run)
+        self._objects.release(run)
         moved: list[str] = []
 
         def work(ask: Ask) -> tuple[bool, list[str]]:
@@ -229,6 +252,7 @@ class EmbeddedService(Service):
         self._deliveries.close()
         self._workers.close()
         self.engine.close()
+        self.payloads.close()
 
     def _change(self, work: Callable[[Ask], T]) -> T:
         return self._database.change(lambda ask: (work(ask), ()), self._timeout)
@@ -251,10 +275,16 @@ class EmbeddedService(Service):
         bounds.check_name(stream.name)
 
 
-def open_service(store: Backend, settings: WorkflowSettings | None = None) -> EmbeddedService:
+def open_service(
+    store: Backend,
+    settings: WorkflowSettings | None = None,
+    *,
+    payload_driver: PayloadDriver | None = None,
+    payload_settings: PayloadSettings | None = None,
+) -> EmbeddedService:
     """Return a service of the runs in a store's database, which is closed with it.
 
     Raises:
         InvalidArgumentError: The store is in no database.
     """
-    return EmbeddedService(store, settings)
+    return EmbeddedService(store, settings, payload_driver=payload_driver, payload_settings=payload_settings)

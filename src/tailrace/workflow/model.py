@@ -172,7 +172,9 @@ class SweepResult:
         items: Items removed.
         runs: Ended runs removed, with everything in them.
         lost_producers: Streams that were ended as errored because the lease of their producer had lapsed.
-        failed: Streams and runs left as they were because something failed; they are tried again later.
+        payloads: Objects of payloads deleted, in the storage outside of the database.
+        held: Streams, runs and payloads left as they were because of a hold; they are tried again later.
+        failed: The same because something failed.
         done: Whether nothing was left to do.
     """
 
@@ -180,5 +182,7 @@ class SweepResult:
     items: int = 0
     runs: int = 0
     lost_producers: int = 0
+    payloads: int = 0
+    held: int = 0
     failed: int = 0
     done: bool = True

@@ -8,15 +8,17 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tailrace.errors import DurableStreamError
 from tailrace.spi import Database
 from tailrace.spi.relational import Ask
 from tailrace.workflow.model import SweepResult
+from tailrace.workflow.objects import Objects, Released
+from tailrace.workflow.payloads.errors import PayloadHeldError
 from tailrace.workflow.rules import SECOND
 from tailrace.workflow.settings import WorkflowSettings
-from tailrace.workflow.store import retention, runs
+from tailrace.workflow.store import claims, retention, runs
 from tailrace.workflow.store.retention import CHUNK_ITEMS, NONE, Candidate, DueRun
 
 _log = logging.getLogger("tailrace.workflow")
@@ -34,37 +36,27 @@ class _Pass:
     items: int = 0
     runs: int = 0
     lost_producers: int = 0
+    payloads: int = 0
+    held: int = 0
     failed: int = 0
+
+    def release(self, released: Released) -> bool:
+        """Count what was released; return whether that was all."""
+        self.payloads += released.deleted
+        self.transactions_left -= released.steps
+        return released.done
+
+    def could_not(self, what: str, why: DurableStreamError) -> None:
+        """Count what stays as it is, and say so; a hold is no failure."""
+        if isinstance(why, PayloadHeldError):
+            self.held += 1
+            return
+        self.failed += 1
+        _log.warning("%s could not be removed, and is tried again later: %s", what, why)
 
     @property
     def spent(self) -> bool:
         return self.items_left <= 0 or self.transactions_left <= 0
-
-
-class Objects(Protocol):
-    """What is to be removed together with items: the objects of their payloads, wherever those are stored."""
-
-    def release_stream(self, stream_id: int) -> None:
-        """Remove the objects that only this stream refers to.
-
-        Raises:
-            DurableStreamError: One could not be removed: the stream is to stay as it is.
-        """
-        ...
-
-    def release_run(self, run_id: int) -> None:
-        """The same for all streams of a run."""
-        ...
-
-
-class NoObjects(Objects):
-    """Payloads are stored nowhere else."""
-
-    def release_stream(self, stream_id: int) -> None:
-        return
-
-    def release_run(self, run_id: int) -> None:
-        return
 
 
 class Sweeper:
@@ -82,13 +74,13 @@ class Sweeper:
         settings: WorkflowSettings,
         timeout: float,
         moved: Callable[[str], None],
-        objects: Objects | None = None,
+        objects: Objects,
     ) -> None:
         self._database = database
         self._settings = settings
         self._timeout = timeout
         self._moved = moved
-        self._objects = objects or NoObjects()
+        self._objects = objects
 
     def sweep(self) -> SweepResult:
         """Do one pass. Blocks.
@@ -103,11 +95,14 @@ class Sweeper:
         self._reclaim(now, done)
         if settings.run_retention is not None:
             self._prune(now, now - int(settings.run_retention * SECOND), done)
+        self._discard(now, done)
         return SweepResult(
             streams=done.streams,
             items=done.items,
             runs=done.runs,
             lost_producers=done.lost_producers,
+            payloads=done.payloads,
+            held=done.held,
             failed=done.failed,
             done=not done.spent,
         )
@@ -122,11 +117,10 @@ class Sweeper:
     def _reclaim(self, now: int, done: _Pass) -> None:
         for candidate in self._each(retention.expired, now, done):
             try:
-                self._objects.release_stream(candidate.id)
-                done.streams += self._reclaim_one(candidate.id, done)
+                if done.release(self._objects.release_stream(candidate.id, done.transactions_left)):
+                    done.streams += self._reclaim_one(candidate.id, done)
             except DurableStreamError as exc:
-                done.failed += 1
-                _log.warning("an expired stream could not be removed, and is tried again later: %s", exc)
+                done.could_not("an expired stream", exc)
                 later = now + int(self._settings.retry_after * SECOND)
                 put_off = partial(retention.put_off, stream_id=candidate.id, until=later)
                 self._database.change(put_off, self._timeout)
@@ -149,15 +143,25 @@ class Sweeper:
     def _prune(self, now: int, until: int, done: _Pass) -> None:
         for due in self._each(retention.ended_runs, until, done):
             try:
-                self._objects.release_run(due.id)
+                if not done.release(self._objects.release_run(due.id, done.transactions_left)):
+                    continue
                 if self._database.change(partial(retention.delete_run, run=due.run), self._timeout):
                     done.runs += 1
             except DurableStreamError as exc:
-                done.failed += 1
-                _log.warning("a run could not be removed, and is tried again later: %s", exc)
+                done.could_not("a run", exc)
                 later = until + int(self._settings.retry_after * SECOND)
                 put_off = partial(retention.put_off_run, run_id=due.id, until=later)
                 self._database.change(put_off, self._timeout)
+
+    def _discard(self, now: int, done: _Pass) -> None:
+        grace = self._objects.grace
+        for candidate in self._each(claims.discardable, now - grace, done):
+            try:
+                done.payloads += self._objects.discard(candidate.id)
+            except DurableStreamError as exc:
+                done.could_not("a payload", exc)
+                later = now - grace + int(self._settings.retry_after * SECOND)
+                self._database.change(partial(claims.put_off, payload_id=candidate.id, until=later), self._timeout)
 
     def _each(self, find: Callable[[Ask, int, Candidate], Sequence[S]], now: int, done: _Pass) -> Iterator[S]:
         """Yield candidates in their order, one transaction of the budget each."""

@@ -2,15 +2,26 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
+import boto3
 import pytest
+from durable_workflow.external_storage import S3ExternalStorage, store_external_payload
 from tests.forks.children import child, ended_well
 from tests.integration.payloads.driver_contract import ID, LIMIT, DriverContract, Storage
+from tests.integration.payloads.scene import Scene, items
 from typing_extensions import override
 
 from tailrace.testing.faults.proxy import FlakyProxy
 from tailrace.testing.servers.s3 import S3Server
-from tailrace.workflow.payloads import PayloadDriver, PayloadNotFoundError, PayloadUnavailableError, open_driver
+from tailrace.workflow.payloads import (
+    Digest,
+    DirectReference,
+    PayloadDriver,
+    PayloadNotFoundError,
+    PayloadUnavailableError,
+    open_driver,
+)
 from tailrace.workflow.payloads.places import address
 from tailrace.workflow.payloads.s3 import S3Driver
 
@@ -129,6 +140,32 @@ def test_a_child_of_a_process_that_has_used_it_is_refused_and_never_hangs(driver
 
     assert ended_well(child(use))
     assert driver.get(uri, LIMIT) == b"x"
+
+
+def test_payloads_of_streams_live_and_end_in_a_bucket(
+    s3: S3Server, bucket: str, driver: PayloadDriver, tmp_path: Path
+) -> None:
+    scene = Scene(f"sqlite:///{tmp_path}/runs.db", tmp_path)
+    service = scene.open(driver)
+    uploaded = service.payloads.upload("default", Digest.of(b"payload"), b"payload")
+    # As the published client stores its own, beside it.
+    client = boto3.client("s3", endpoint_url=s3.endpoint, region_name="us-east-1")
+    stored = store_external_payload(
+        S3ExternalStorage(client, bucket=bucket, prefix=f"{PREFIX}/default"), b"direct", codec="avro"
+    )
+    direct = DirectReference.parse(stored.to_dict())
+    stream = scene.stream("s")
+
+    service.append(stream, items(uploaded, direct))
+
+    assert service.payloads.fetch("default", uploaded.reference_id) == (uploaded, b"payload")
+    assert scene.states == [2, 2]
+    scene.age()
+    scene.expire(stream)
+    assert service.sweep().payloads == 2
+    assert client.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+    scene.close()
+    client.close()
 
 
 @pytest.mark.long

@@ -199,6 +199,18 @@ def test_a_payload_refers_to_what_its_document_says() -> None:
     assert found(direct_payload(), base=None) == (Mention(Kind.OPAQUE, URI, DIGEST),)
 
 
+@pytest.mark.parametrize(
+    "document", [{}, {"schema": "another"}, {"reference_id": REFERENCE.reference_id}, {"schema": []}]
+)
+def test_an_object_without_the_schema_of_a_reference_is_opaque(document: dict[str, object]) -> None:
+    assert found(None, document) == ()
+
+
+def test_an_object_with_the_schema_of_a_reference_is_one_or_refused() -> None:
+    with pytest.raises(PayloadUnsupportedError):
+        found(None, without(REFERENCE.document, "codec"))
+
+
 def test_two_references_to_one_payload_are_one() -> None:
     assert found(direct_payload(), URI) == (Mention(Kind.DRIVER, URI, DIGEST),)
     assert found(runtime_payload(), REFERENCE.reference_id) == found(runtime_payload())

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from tests.workflow.http.api import Api, a_stream, said
 
-REFERENCE = {"schema": "durable-workflow.v2.runtime-external-payload-reference.v1", "reference_id": "ep_0"}
+from tailrace.workflow.payloads import Digest, RuntimeReference
+
+REFERENCE = RuntimeReference.to("default", Digest.of(b"never uploaded")).document
 
 
 def refused(answer: Any, *fields: str) -> bool:
@@ -190,8 +192,21 @@ def test_a_parameter_that_is_given_twice_or_is_no_text_is_refused(api: Api) -> N
     assert said(api.get(f"{stream}/items?from=%ff")) == (400, "invalid_request")
 
 
-def test_a_reference_of_the_runtime_may_be_an_object(api: Api) -> None:
+def test_a_reference_may_be_an_object_and_one_of_the_runtime_needs_a_storage(api: Api) -> None:
     stream = a_stream()
+    another = {"schema": "somebody.elses.v1", "id": 7}
 
-    assert api.post(f"{stream}/items", {"items": [{"payload_reference": REFERENCE}]}).status_code == 200
-    assert api.get(f"{stream}/items").json()["items"][0]["payload_reference"] == REFERENCE
+    assert api.post(f"{stream}/items", {"items": [{"payload_reference": another}]}).status_code == 200
+    assert api.get(f"{stream}/items").json()["items"][0]["payload_reference"] == another
+
+    for reference in (REFERENCE, REFERENCE["reference_id"]):
+        refused = api.post(f"{stream}/items", {"items": [{}, {"payload_reference": reference}]})
+        assert said(refused) == (503, "external_payload_unavailable")
+        assert (refused.json()["item"], refused.json()["retryable"]) == (1, True)
+    assert api.get(stream).json()["stream"]["total_items"] == 1
+
+
+def test_a_reference_of_the_runtime_is_exactly_that(api: Api) -> None:
+    refused = api.post(f"{a_stream()}/items", {"items": [{"payload_reference": {**REFERENCE, "codec": "json"}}]})
+
+    assert said(refused) == (422, "external_payload_unsupported")

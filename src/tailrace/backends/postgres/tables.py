@@ -19,6 +19,10 @@ INDEXES = (
     "workflow_streams_by_deadline",
     "workflow_streams_by_lease",
     "workflow_items_by_key",
+    "workflow_payloads_by_name",
+    "workflow_payloads_by_discard",
+    "workflow_payloads_by_attempt",
+    "workflow_claims_by_payload",
 )
 
 _NAME = re.compile(r"\{(\w+)\}")

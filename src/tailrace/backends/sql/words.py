@@ -8,7 +8,14 @@ from typing import NamedTuple
 _PLACE = re.compile(r"\bIN \?\?|\?")
 _WORD = re.compile(r"\{(\w+)\}")
 
-EXTRA_TABLES = ("workflow_runs", "workflow_streams", "workflow_items")
+EXTRA_TABLES = (
+    "workflow_runs",
+    "workflow_streams",
+    "workflow_items",
+    "workflow_payloads",
+    "workflow_claims",
+    "workflow_holds",
+)
 """Tables of what is kept beside the topics."""
 
 

@@ -8,7 +8,8 @@
     ├── PayloadUnsupportedError     no reference, codec or header that is known
     │   └── PayloadMediaTypeError
     ├── PayloadIntegrityError       the bytes are not those that were announced
-    └── PayloadsExhaustedError      the namespace has as much as it may have
+    ├── PayloadsExhaustedError      the namespace has as much as it may have
+    └── PayloadHeldError            it was to be deleted, and a backup holds it
 
 Messages hold neither payloads nor addresses.
 """
@@ -99,4 +100,12 @@ class PayloadsExhaustedError(PayloadError):
 
     status = 429
     reason = "external_payload_exhausted"
+    retryable = True
+
+
+class PayloadHeldError(PayloadError):
+    """A payload is to be deleted, and a hold on its namespace keeps it, with all that refers to it. Try again later."""
+
+    status = 409
+    reason = "external_payload_held"
     retryable = True

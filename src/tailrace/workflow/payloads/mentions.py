@@ -2,17 +2,22 @@
 
 import enum
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailrace.workflow.payloads import places
 from tailrace.workflow.payloads.errors import PayloadUnsupportedError
 from tailrace.workflow.payloads.references import (
+    RUNTIME_SCHEMA,
     Digest,
     DirectReference,
     RuntimeReference,
     is_reference_id,
 )
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[567]")
+"""A key may be written with escapes, also where none is needed."""
 
 
 class Kind(enum.Enum):
@@ -65,7 +70,7 @@ def mentions(payload: bytes, payload_reference: object, namespace: str, base: st
 
     Args:
         payload: JSON text, as the item has it.
-        payload_reference: A text, a reference of the registry as a JSON object, or ``None``.
+        payload_reference: A text, or a JSON object; one without the schema of the registry's references is opaque.
 
     Raises:
         PayloadUnsupportedError: It has the form of a reference, and is none, or two that differ about one payload.
@@ -95,15 +100,16 @@ def _all(payload: bytes, payload_reference: object, namespace: str, base: str | 
             return
         case str():
             yield classify(payload_reference, namespace, base)
-        case _:
+        case {"schema": schema} if schema == RUNTIME_SCHEMA:
             runtime = RuntimeReference.parse(payload_reference)
             yield Mention(Kind.REGISTRY, runtime.reference_id, runtime.digest)
 
 
 def _external_form(payload: bytes) -> object:
     """Return the payload, if it may be one of the two forms; most are not even parsed."""
-    # A key may be written with escapes.
-    if not payload.lstrip().startswith(b"{") or (b"external_" not in payload and b"\\u" not in payload):
+    if b"external_" not in payload and not _ESCAPED_LETTER.search(payload):
+        return None
+    if not payload.lstrip().startswith(b"{"):
         return None
     return json.loads(payload)
 

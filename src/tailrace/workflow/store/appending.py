@@ -4,6 +4,8 @@ Whoever has the row of the stream locked is alone with it: two writers near the 
 one after the other, and the second one decides on what the first one has committed.
 """
 
+from collections.abc import Sequence
+
 from tailrace.spi import Ask
 from tailrace.workflow import rules
 from tailrace.workflow.batch import Batch
@@ -11,6 +13,7 @@ from tailrace.workflow.documents import item_document
 from tailrace.workflow.model import Appended, StreamRef
 from tailrace.workflow.rules import Stored
 from tailrace.workflow.store import rows, runs
+from tailrace.workflow.store.claims import Claim, claim
 from tailrace.workflow.store.rows import StreamRow
 
 _KNOWN = "SELECT idempotency_key, position, digest FROM {workflow_items} WHERE stream = ? AND idempotency_key IN ??"
@@ -35,6 +38,8 @@ def append(
     lease_seconds: int | None = None,
     delivered: int = -1,
     create_run: bool = True,
+    claims: Sequence[Sequence[Claim]] = (),
+    upload_grace: int = 0,
 ) -> tuple[Appended, list[str]]:
     """Append a batch inside of a transaction; return what it came to, and the topic if it moved.
 
@@ -42,6 +47,9 @@ def append(
         cap: Undelivered items at most.
         delivered: Offset up to which items were delivered by this process, if the row does not say so yet.
         create_run: Whether a run that there is not begins with this.
+        claims: Payloads that each item refers to. Those of new ones are claimed, once there is room for these: what is
+            refused has claimed nothing.
+        upload_grace: Microseconds that a payload may wait to be claimed.
 
     Raises:
         WorkflowStreamError: It was refused. The transaction has to be rolled back: nothing of it may stay.
@@ -52,6 +60,8 @@ def append(
     decision = rules.append(before, batch.proposed, known, cap, row.now, lease_seconds)
     state = decision.state
     if decision.new:
+        if claims:
+            claim(ask, row.id, [one for index in decision.new for one in claims[index]], row.now, upload_grace)
         _store(ask, row, batch, decision)
     elif state.lease_until != row.lease_until:
         rows.renew(ask, row, state)

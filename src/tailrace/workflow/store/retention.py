@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tailrace.spi import Ask
 from tailrace.workflow import rules
 from tailrace.workflow.model import Run
+from tailrace.workflow.payloads.errors import PayloadUnavailableError
 from tailrace.workflow.store import rows, runs
 
 CANDIDATES = 100
@@ -42,6 +43,9 @@ _STREAMS_OF = "SELECT id, name, incarnation FROM {workflow_streams} WHERE run = 
 _DROP_ITEMS = "DELETE FROM {workflow_items} WHERE stream = ?"
 _DROP_STREAM = "DELETE FROM {workflow_streams} WHERE id = ?"
 _DROP_RUN = "DELETE FROM {workflow_runs} WHERE id = ?"
+_CLAIMED = """
+SELECT 1 FROM {workflow_claims} c JOIN {workflow_streams} s ON c.stream = s.id WHERE s.run = ? LIMIT 1
+"""
 _UNBURY = "DELETE FROM {graves} WHERE name = ?"
 _BURY = "INSERT INTO {graves} (name, incarnation, deleted_at) VALUES (?, ?, {stamp})"
 
@@ -134,12 +138,18 @@ def delete_run(ask: Ask, run: Run) -> tuple[bool, list[str]]:
     """Remove a run with its streams, items and tombstones; return whether it was there.
 
     In one transaction, which holds the run: nobody opens a stream in it meanwhile.
+
+    Raises:
+        PayloadUnavailableError: A stream of it claims a payload, perhaps only since its objects were deleted.
     """
     row = runs.lock(ask, run)
     if row is None:
         return False, []
     topics = []
-    for stream, name, incarnation in ask(_STREAMS_OF, row.id):
+    streams = ask(_STREAMS_OF, row.id)
+    if ask(_CLAIMED, row.id):
+        raise PayloadUnavailableError("an item that refers to a payload was appended meanwhile")
+    for stream, name, incarnation in streams:
         ask.do(_DROP_ITEMS, stream)
         ask.do(_DROP_STREAM, stream)
         # For readers who still wait: a stream of that name in a run of that id would be another one.

@@ -1,0 +1,217 @@
+"""A service with payloads in a directory, and what tests do to it: let time pass, break the storage, look inside."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from tailrace import spi
+from tailrace.options import StoreOptions, parse_url
+from tailrace.spi import Ask, Relational
+from tailrace.workflow.embedded import EmbeddedService, open_service
+from tailrace.workflow.model import Appended, NewItem, Run, StreamRef
+from tailrace.workflow.payloads import Digest, DirectReference, PayloadDriver, RuntimeReference, open_driver
+from tailrace.workflow.payloads.settings import PayloadSettings
+from tailrace.workflow.settings import WorkflowSettings
+
+GRACE = 3600.0
+HOUR = int(GRACE * 1_000_000)
+
+
+class Interposed(PayloadDriver):
+    """A driver that calls a function before one of its operations, if there is one for it."""
+
+    def __init__(self, driver: PayloadDriver) -> None:
+        self._driver = driver
+        self.before: dict[str, Callable[[], object]] = {}
+
+    @property
+    @override
+    def base(self) -> str:
+        return self._driver.base
+
+    @override
+    def put(self, uri: str, content: bytes) -> None:
+        self._call("put")
+        self._driver.put(uri, content)
+
+    @override
+    def get(self, uri: str, limit: int) -> bytes:
+        content = self._driver.get(uri, limit)
+        self._call("after get")
+        return content
+
+    @override
+    def delete(self, uri: str) -> None:
+        self._call("delete")
+        self._driver.delete(uri)
+
+    @override
+    def exists(self, uri: str) -> bool:
+        return self._driver.exists(uri)
+
+    @override
+    def close(self) -> None:
+        self._driver.close()
+
+    def _call(self, operation: str) -> None:
+        # Once: what it does may need the storage, too.
+        self.before.pop(operation, lambda: None)()
+
+
+class Scene:
+    """One service on a database of its own; everything in it is closed with it."""
+
+    def __init__(self, url: str, folder: Path, **settings: Any) -> None:
+        self.url = url
+        self.root = folder / "payloads"
+        self.driver = Interposed(open_driver(f"file://{self.root}"))
+        self.services: list[EmbeddedService] = []
+        self.service = self.open(self.driver, **settings)
+
+    def open(self, driver: PayloadDriver | None, **settings: Any) -> EmbeddedService:
+        """Open a service, as another process would."""
+        store = spi.open_store(parse_url(self.url), StoreOptions(create=True))
+        assert isinstance(store, Relational)
+        self.database = store.database
+        service = open_service(
+            store,
+            WorkflowSettings(
+                namespaces=frozenset({"default", "other"}),
+                run_retention=0,
+                **{name: value for name, value in settings.items() if name.startswith("sweep")},
+            ),
+            payload_driver=driver,
+            payload_settings=PayloadSettings(
+                upload_grace=GRACE,
+                **{name: value for name, value in settings.items() if not name.startswith("sweep")},
+            ),
+        )
+        self.services.append(service)
+        return service
+
+    def close(self) -> None:
+        for service in self.services:
+            service.close()
+
+    def stream(self, name: str, run: str = "run", namespace: str = "default") -> StreamRef:
+        return Run(namespace, f"of {run}", run).stream(name)
+
+    def upload(self, content: bytes = b"payload", namespace: str = "default") -> RuntimeReference:
+        return self.service.payloads.upload(namespace, Digest.of(content), content)
+
+    def append(self, stream: StreamRef, *references: RuntimeReference | DirectReference, **options: Any) -> Appended:
+        """Append one item per reference; each has its number as key."""
+        return self.service.append(stream, items(*references), **options)
+
+    def expire(self, stream: StreamRef) -> None:
+        """Close a stream, and let its retention pass by the database's clock."""
+        self.service.end(stream, retention_seconds=1)
+        self.change(
+            "UPDATE {workflow_streams} SET expires_at = {now} - 1, reclaim_at = {now} - 1 WHERE name = ?",
+            stream.topic.encode(),
+        )
+
+    def age(self) -> None:
+        """Let the grace of every upload pass, and the time after which what failed is tried again."""
+        self.change("UPDATE {workflow_payloads} SET uploaded_at = uploaded_at - ?", HOUR)
+        self.change("UPDATE {workflow_payloads} SET discard_at = uploaded_at WHERE discard_at IS NOT NULL")
+
+    def retry(self) -> None:
+        """Let the time pass after which what failed is tried again."""
+        self.change("UPDATE {workflow_streams} SET reclaim_at = expires_at WHERE reclaim_at IS NOT NULL")
+        self.change("UPDATE {workflow_runs} SET prune_at = ended_at WHERE prune_at IS NOT NULL")
+        self.change("UPDATE {workflow_payloads} SET discard_at = uploaded_at WHERE discard_at IS NOT NULL")
+
+    def change(self, statement: str, *values: int | bytes) -> None:
+        def work(ask: Ask) -> tuple[None, list[str]]:
+            ask.do(statement, *values)
+            return None, []
+
+        self.database.change(work, 10.0)
+
+    def count(self, table: str) -> int:
+        rows = self.database.look(lambda ask: ask(f"SELECT count(*) FROM {{{table}}}"))
+        return int(rows[0][0])
+
+    @property
+    def states(self) -> list[int]:
+        """How far each payload has come."""
+        return [row[0] for row in self.database.look(lambda ask: ask("SELECT state FROM {workflow_payloads}"))]
+
+    @property
+    def objects(self) -> list[str]:
+        """Ids, or names, of what is in the storage."""
+        found = (path for path in self.root.glob("*/**/*") if path.is_file())
+        return sorted(path.name.partition(".")[0] for path in found)
+
+    @contextlib.contextmanager
+    def storage_away(self) -> Iterator[None]:
+        aside = self.root.with_name("aside")
+        self.root.rename(aside)
+        self.root.write_text("a file where the directory was")
+        yield
+        self.root.unlink()
+        aside.rename(self.root)
+
+    def run_id(self, run: Run) -> int:
+        """The row's."""
+        found = self.database.look(
+            lambda ask: ask("SELECT id FROM {workflow_runs} WHERE run_id = ?", run.run_id.encode())
+        )
+        return int(found[0][0])
+
+    def runs(self) -> Sequence[Run]:
+        rows = self.database.look(lambda ask: ask("SELECT namespace, workflow_id, run_id FROM {workflow_runs}"))
+        return [Run(*(part.decode() for part in row)) for row in rows]
+
+
+def items(*references: RuntimeReference | DirectReference) -> list[NewItem]:
+    """Return items, each of which has its payload elsewhere, as the published client sends it."""
+    made = []
+    for number, reference in enumerate(references):
+        key = "external_payload" if isinstance(reference, RuntimeReference) else "external_storage"
+        payload = json.dumps({"codec": "avro", key: reference.document}).encode()
+        made.append(NewItem(payload=payload, payload_codec="avro", idempotency_key=f"{number}"))
+    return made
+
+
+class Gate:
+    """Holds up whoever comes through until it is opened, and says that somebody has come."""
+
+    def __init__(self) -> None:
+        self._reached = threading.Event()
+        self._opened = threading.Event()
+
+    def __call__(self) -> None:
+        self._reached.set()
+        assert self._opened.wait(60)
+
+    def reached(self) -> None:
+        """Wait until somebody has come."""
+        assert self._reached.wait(60)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+@contextlib.contextmanager
+def beside(work: Callable[[], object]) -> Iterator[list[object]]:
+    """Run something in a thread; yield a list that has its result, or its error, once the block is over."""
+    results: list[object] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except Exception as exc:  # noqa: BLE001 - told where it is looked at
+            results.append(exc)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield results
+    thread.join(60)
+    assert not thread.is_alive()
