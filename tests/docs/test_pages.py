@@ -23,7 +23,7 @@ SERVERS = {
 }
 """Where pages say that a server is; their programs run with one that was started for them."""
 
-GROUPS = {"access", "keys"}
+GROUPS = {"access", "keys", "runs"}
 """Commands that have commands of their own."""
 
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]

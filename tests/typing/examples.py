@@ -3,6 +3,7 @@
 Nothing runs this. An ``assert_type`` that the checker refuses is a break of the public types.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import assert_never, assert_type
 
@@ -21,7 +22,9 @@ from tailrace import (
     Subscription,
     Topic,
     TopicCursor,
+    workflow,
 )
+from tailrace.workflow import aio as workflow_aio
 
 
 def received(subscription: DurableStreamSubscription) -> bytes | None:
@@ -103,3 +106,30 @@ def what_the_checker_refuses(topic: Topic) -> None:
     topic.as_producer().subscribe_from_tail()  # type: ignore[attr-defined]
     for _ in topic.subscribe_from_tail():  # type: ignore[attr-defined]
         break
+
+
+def streams_of_runs() -> None:
+    """What ``tailrace.workflow`` hands out, and that a stream is a topic."""
+    with workflow.connect("sqlite:///runs.db", timeout=5.0) as workflows:
+        run = workflows.run("order-7", "run-1")
+        assert_type(run, workflow.RunStreams)
+        assert_type(run.append("tokens", [1, {"a": None}], keys=["k", None]), workflow.Appended)
+        assert_type(run.emitter("task-1"), workflow.Emitter)
+        with run.iterate("tokens") as items:
+            for item in items:
+                assert_type(item, workflow.Item)
+                assert_type(items.next_offset, int)
+            assert_type(items.stream, workflow.Stream | None)
+        as_topic: DurableStreamTopic = run.topic("tokens")
+        del as_topic
+        workflow.connect("sqlite:///runs.db", colour="red")  # type: ignore[call-arg]
+
+
+async def streams_of_runs_awaited() -> None:
+    """The same, for coroutines."""
+    async with await workflow_aio.connect("https://host", token="t") as workflows:
+        run = workflows.run("order-7", "run-1")
+        assert_type(await run.list(), Sequence[workflow.Stream])
+        async for item in run.iterate("tokens"):
+            assert_type(item, workflow.Item)
+        assert_type(await run.emitter("task-1").close("tokens"), workflow.Stream)

@@ -65,6 +65,9 @@ ARROWS = {
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
     "workflow": f"{_FACADE} facade opening sweeping subscription aio",
+    "workflow.aio": f"{_FACADE} facade opening aio workflow",
+    # Found by its scheme, as stores are: it needs a driver.
+    "workflow.remote": f"{_PURE} forks native backends.connections backends.http workflow",
     # What is served to browsers, in any application; and a whole server, whose table turns errors into statuses.
     "asgi": "",
     "sse": f"{_PURE} arguments facade aio asgi tokens",
@@ -92,7 +95,7 @@ OWNERS = {
     "obstore": ("workflow",),
     "starlette": ("server", "integrations"),
     "uvicorn": ("server",),
-    "h11": ("backends.http",),
+    "h11": ("backends.http", "workflow.remote"),
     "jwt": ("server",),
     "msgspec": ("server",),
     "pytest": ("testing",),

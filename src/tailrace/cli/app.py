@@ -17,6 +17,7 @@ from tailrace.cli.ending import reported
 from tailrace.cli.exits import MEANINGS
 from tailrace.cli.keys import keys
 from tailrace.cli.migrate import migrate
+from tailrace.cli.runs import runs
 from tailrace.cli.seal import seal
 from tailrace.cli.serve import serve
 from tailrace.cli.sweep import sweep
@@ -66,6 +67,7 @@ def _build() -> typer.Typer:
         built.command()(command)
     built.add_typer(keys, name="keys")
     built.add_typer(access, name="access")
+    built.add_typer(runs, name="runs")
     return built
 
 

@@ -14,6 +14,17 @@ from tailrace.errors import (
     StoreUnusableError,
     TopicSealedError,
 )
+from tailrace.workflow.errors import (
+    IdempotencyConflictError,
+    NamespaceNotFoundError,
+    RunExistsError,
+    RunNotFoundError,
+    StreamClosedError,
+    StreamErroredError,
+    StreamFullError,
+    StreamNotFoundError,
+    WorkflowStreamError,
+)
 
 
 class Code(enum.IntEnum):
@@ -34,27 +45,31 @@ class Code(enum.IntEnum):
     NOT_WRITTEN = 12
     KEYS_UNUSABLE = 13
     NOT_LISTENING = 14
+    STREAM_FULL = 15
+    CONFLICT = 16
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
 
 
 MEANINGS: dict[Code, str] = {
-    Code.OK: "Done. For tail: everything up to the seal, or --max records, was written.",
+    Code.OK: "Done. For tail and runs follow: everything up to the end, or --max of it, was written.",
     Code.CHECK_FAILED: "doctor, conformance or demo found something wrong.",
     Code.USAGE: "The command line is wrong: an option, a name, a payload over the limit.",
     Code.CURSOR_UNAVAILABLE: "The place to go on from is gone, or is not a cursor of this topic.",
     Code.STORE_UNAVAILABLE: "The store is away. What is not reported as stored was not stored; trying again may help.",
     Code.STORE_UNUSABLE: "The store can not be used like this, now or later; the message says what to do.",
-    Code.TOPIC_SEALED: "append: the topic is sealed. What was not stored can never be.",
+    Code.TOPIC_SEALED: "append: the topic is sealed, or the stream has ended. What was not stored can never be.",
     Code.UNCERTAIN: "append: some records may or may not be stored. The message says which.",
-    Code.ENDED_AS_FAILED: "tail: the topic was sealed as failed. Everything before that was written.",
-    Code.NO_SUCH_TOPIC: "describe, delete: there is no such topic.",
-    Code.IDLE: "tail: nothing came for --timeout seconds.",
+    Code.ENDED_AS_FAILED: "tail, runs follow: it has ended as failed. Everything before that was written.",
+    Code.NO_SUCH_TOPIC: "describe, delete, runs: there is no such topic, run or stream.",
+    Code.IDLE: "tail, runs follow: nothing came for --timeout seconds.",
     Code.MISSING_EXTRA: "A part is not installed. The message says which extra brings it.",
     Code.NOT_WRITTEN: "The output, or the cursor file, can not be written.",
     Code.KEYS_UNUSABLE: "A file with keys can not be used, or not be written; the message says why.",
     Code.NOT_LISTENING: "serve: the address can not be listened on.",
+    Code.STREAM_FULL: "runs append: too many items wait for a reader. What is not reported as stored was not stored.",
+    Code.CONFLICT: "runs: a key was used for something else before, or the run is there already.",
     Code.INTERRUPTED: "Interrupted (Ctrl-C).",
     Code.READER_GONE: "Whoever read our output went away, as in `| head`.",
     Code.TERMINATED: "Terminated (SIGTERM).",
@@ -80,6 +95,16 @@ _CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
     (StoreUnusableError, Code.STORE_UNUSABLE),
     (InvalidArgumentError, Code.USAGE),
     (KeyRingError, Code.KEYS_UNUSABLE),
+    (RunNotFoundError, Code.NO_SUCH_TOPIC),
+    (NamespaceNotFoundError, Code.NO_SUCH_TOPIC),
+    (StreamNotFoundError, Code.NO_SUCH_TOPIC),
+    (StreamClosedError, Code.TOPIC_SEALED),
+    (StreamErroredError, Code.TOPIC_SEALED),
+    (StreamFullError, Code.STREAM_FULL),
+    (IdempotencyConflictError, Code.CONFLICT),
+    (RunExistsError, Code.CONFLICT),
+    # Whatever else an operation on runs refuses lies in what it was asked.
+    (WorkflowStreamError, Code.USAGE),
 )
 
 

@@ -54,9 +54,18 @@ class Deliveries:
             if self._closed or offset <= self._waiting.get(topic, -1):
                 return
             self._waiting[topic] = offset
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="tailrace-deliveries", daemon=True)
-                self._thread.start()
+            if self._thread is not None:
+                return
+            thread = self._thread = threading.Thread(target=self._run, name="tailrace-deliveries", daemon=True)
+        # Not with the lock: among greenlets to start one lets it run, and the first thing that it wants is the lock.
+        try:
+            thread.start()
+        except BaseException:
+            # No thread to be had, or an interrupt: the next one who notes something tries again.
+            with self._lock:
+                if self._thread is thread:
+                    self._thread = None
+            raise
 
     def close(self) -> None:
         """Write what waits. Idempotent, never raises."""

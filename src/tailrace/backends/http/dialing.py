@@ -24,16 +24,7 @@ class Dialing:
         self._location = location
         # Once: to read the system's certificates takes longer than to connect.
         self._context = location.context()
-        headers = {
-            "Host": location.authority,
-            "User-Agent": f"tailrace/{metadata.version('tailrace')}",
-            "Accept": "*/*",
-            # What is unpacked has no size that could be known before.
-            "Accept-Encoding": "identity",
-        }
-        if location.key:
-            headers["Authorization"] = f"Bearer {location.key}"
-        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._headers = common_headers(location)
 
     def dial(self, seconds: float) -> Line:
         """Open a connection, within so many seconds.
@@ -68,3 +59,17 @@ class Dialing:
         except BaseException:
             sock.close()
             raise
+
+
+def common_headers(location: Location) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every request to a server."""
+    headers = {
+        "Host": location.authority,
+        "User-Agent": f"tailrace/{metadata.version('tailrace')}",
+        "Accept": "*/*",
+        # What is unpacked has no size that could be known before.
+        "Accept-Encoding": "identity",
+    }
+    if location.key:
+        headers["Authorization"] = f"Bearer {location.key}"
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

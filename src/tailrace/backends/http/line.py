@@ -10,7 +10,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import h11
@@ -21,6 +21,9 @@ from tailrace.backends.connections import Wire
 IDLE_SECONDS = 4.0
 """Seconds after which an idle connection is not used again: common servers close theirs after five, and what is sent at
 that moment may or may not be taken."""
+
+OCTETS = ((b"content-type", b"application/octet-stream"),)
+"""What a request says about its body, unless it says something else."""
 
 _HEADERS = 64 * 1024
 _CHUNK = 256 * 1024
@@ -79,15 +82,23 @@ class Line(Wire):
         """Whether the server has hung up, or is about to."""
         return time.monotonic() - self._idle_since > IDLE_SECONDS or bool(self._readable.poll(0))
 
-    def ask(self, method: str, target: str, body: bytes | None, deadline: float) -> Head:
+    def ask(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None,
+        deadline: float,
+        more: Sequence[tuple[bytes, bytes]] = OCTETS,
+    ) -> Head:
         """Send a request and return the beginning of its answer. Blocks.
+
+        Args:
+            more: Headers of this one.
 
         Raises:
             BrokenLineError: There was none.
         """
-        headers = list(self._headers)
-        if body is not None:
-            headers += [(b"content-type", b"application/octet-stream"), (b"content-length", b"%d" % len(body))]
+        headers = [*self._headers, *framed(body, more)]
         self._sent = False
         try:
             self._send(method, target, headers, body or b"", deadline)
@@ -201,6 +212,15 @@ class Line(Wire):
         if not left <= self._timeout <= left * (1 + _SLACK):
             self._timeout = left * (1 + _SLACK / 2)
             self._sock.settimeout(self._timeout)
+
+
+def framed(body: bytes | None, more: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    """Give the headers of one request: its own, without those about a body that it has not."""
+    for name, value in more:
+        if body is not None or name.lower() != b"content-type":
+            yield name, value
+    if body is not None:
+        yield b"content-length", b"%d" % len(body)
 
 
 def _said(exc: Exception) -> str:
