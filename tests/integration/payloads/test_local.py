@@ -208,6 +208,7 @@ def test_the_name_of_a_directory_may_hold_anything(tmp_path: Path) -> None:
     assert uri == (folder / "default" / ID).as_uri()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_goes_on_with_it(driver: PayloadDriver, uri: str) -> None:
     def use() -> None:
         driver.put(uri, b"from the child")

@@ -128,6 +128,7 @@ def test_a_server_that_hangs_is_unavailable_in_time(s3: S3Server, storage: Bucke
     assert driver.exists(uri)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_child_of_a_process_that_has_used_it_is_refused_and_never_hangs(driver: PayloadDriver, uri: str) -> None:
     driver.put(uri, b"x")
 
