@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 _TYPES = {int: "bigint", bytes: "bytea"}
 _DUPLICATE = "23505"
+_BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
+_PATIENCE = b"SELECT set_config('lock_timeout', %b, true)"
 _DRIVERS_OWN = (psycopg.Error, OSError)
 
 
@@ -93,12 +95,10 @@ class PostgresDatabase(Database):
             with self._session.lent(deadline, "append") as wire:
                 # A little less than the caller has: the answer that nothing was stored is worth more than none.
                 patience = max(1, int((deadline - time.monotonic()) * 900))
-                begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}"
-                # Two statements at once, so not to be prepared.
-                wire.deadline = deadline
-                wire.execute(begin.encode())
+                # As a function, so that its statement is the same one each time.
+                ask = _Ask(wire, self._words, deadline, [(_BEGIN, None), (_PATIENCE, [str(patience)])])
                 try:
-                    outcome = work(_Ask(wire, self._words, deadline))
+                    outcome = work(ask)
                 except _DRIVERS_OWN:
                     raise
                 except DurableStreamError as exc:
@@ -106,7 +106,7 @@ class PostgresDatabase(Database):
                     wire.ask(b"ROLLBACK", None, deadline)
                 else:
                     committing = True
-                    wire.ask(b"COMMIT", None, deadline)
+                    wire.ask_together([*ask.pending, (b"COMMIT", None)], deadline)
                     return outcome
         except DurableStreamUnavailableError as exc:
             # Before the commit was sent, it is certain: with the connection goes the transaction.
@@ -127,22 +127,33 @@ class PostgresDatabase(Database):
 
 
 class _Ask(Ask):
-    def __init__(self, wire: Wire, words: Mapping[str, str], deadline: float) -> None:
+    """What only has to be done waits for what is asked next, or for the commit: they share a round trip.
+
+    Args:
+        pending: What goes first.
+    """
+
+    def __init__(
+        self, wire: Wire, words: Mapping[str, str], deadline: float, pending: Sequence[tuple[bytes, Any]] = ()
+    ) -> None:
         self._wire = wire
         self._words = words
         self._deadline = deadline
+        self.pending = list(pending)
 
     @override
     def __call__(self, statement: str, *values: Value) -> Rows:
+        self.do(statement, *values)
+        statements, self.pending = self.pending, []
+        return self._wire.ask_together(statements, self._deadline)
+
+    @override
+    def do(self, statement: str, *values: Value) -> None:
         parts, lists = cut(fill(statement, self._words))
         text = parts[0]
         for listed, part in zip(lists, parts[1:], strict=True):
             text += ("= ANY (%b)" if listed else "%b") + part
-        return self._wire.ask(text.encode(), [*map(_bound, values)] or None, self._deadline)
-
-    @override
-    def do(self, statement: str, *values: Value) -> None:
-        self(statement, *values)
+        self.pending.append((text.encode(), [*map(_bound, values)] or None))
 
     @override
     def add(
@@ -163,7 +174,7 @@ class _Ask(Ask):
         statement = f"INSERT INTO {self._words[table]} ({', '.join(named)}) SELECT * FROM unnest({types})"
         if if_new:
             statement += " ON CONFLICT DO NOTHING"
-        self._wire.ask(statement.encode(), [*named.values()], self._deadline)
+        self.pending.append((statement.encode(), [*named.values()]))
 
 
 def _bound(value: Value) -> Any:  # noqa: ANN401 - as the driver takes it

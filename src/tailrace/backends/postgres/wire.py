@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -53,6 +53,22 @@ class Wire(psycopg.Connection[Any]):
         self.deadline = deadline
         cursor = self.cursor(binary=True).execute(statement, values, prepare=self.prepares)
         return cursor.fetchall() if cursor.description is not None else []
+
+    def ask_together(self, statements: Sequence[tuple[bytes, Any]], deadline: float) -> list[Any]:
+        """Perform statements, each with its values, in one round trip where possible; return the last one's rows.
+
+        After one that fails nothing more of them is performed.
+
+        Raises:
+            As ``ask``; it may have been any of them.
+        """
+        if len(statements) == 1 or not (self.prepares and psycopg.capabilities.has_pipeline()):
+            return [self.ask(statement, values, deadline) for statement, values in statements][-1]
+        self.deadline = deadline
+        with self.pipeline():
+            asked = [self.cursor(binary=True).execute(*each, prepare=True) for each in statements]
+        last = asked[-1]
+        return last.fetchall() if last.description is not None else []
 
     def wait(self, gen: Generator[Any, Any, T], *_: object, **__: object) -> T:
         """Perform what the driver wants done, until the deadline."""
