@@ -33,7 +33,8 @@ def counted(place: Place) -> tuple[EmbeddedService, Between]:
 async def waiting(service: EmbeddedService, stream: StreamRef, at: int, many: int) -> list[asyncio.Task[ItemPage]]:
     """Return tasks of which each waits for the next item."""
     tasks = [asyncio.create_task(service.subscribe_async(stream, from_offset=at, wait_seconds=60)) for _ in range(many)]
-    await eventually(lambda: len(service.engine._readers) == many)
+    # Live: whoever is not yet has a look of his own under way.
+    await eventually(lambda: service.engine.stats()["live_subscriptions"] == many)
     return tasks
 
 
