@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from tests.http.parser import Parser
 
-from tailrace.asgi import Message, Receive, Scope, Send
+from tailrace.asgi import OFFER, Message, Receive, Scope, Send
 
 ASGI = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -33,6 +33,7 @@ class Exchange:
 
     Args:
         stall: Awaited before each part of the body is taken.
+        takes: Asked whether a part is taken there and then, as our own server may; other servers have no way to.
     """
 
     def __init__(
@@ -42,12 +43,17 @@ class Exchange:
         last_id: str | None = None,
         *,
         stall: Callable[[], Awaitable[None]] | None = None,
+        takes: Callable[[], bool] | None = None,
     ) -> None:
-        self._application, self._stall = application, stall
+        self._application, self._stall, self._takes = application, stall, takes
         self._scope = scope_of(path, headers=None if last_id is None else {"Last-Event-ID": last_id})
+        if takes is not None:
+            self._scope["extensions"] = {OFFER: self._offer}
         self._gone = asyncio.Event()
         self._asked = False
-        self._sent = asyncio.Condition()
+        self._sending = False
+        self._sent = asyncio.Event()
+        self.offered = 0
         self.status: int | None = None
         self.bodies: list[bytes] = []
         self.times: list[float] = []
@@ -64,8 +70,10 @@ class Exchange:
 
     async def until(self, condition: Callable[["Exchange"], bool], timeout: float = 20) -> None:
         """Wait until something was sent that makes it so."""
-        async with asyncio.timeout(timeout), self._sent:
-            await self._sent.wait_for(lambda: condition(self))
+        async with asyncio.timeout(timeout):
+            while not condition(self):
+                self._sent.clear()
+                await self._sent.wait()
 
     async def _receive(self) -> Message:
         if not self._asked:
@@ -79,11 +87,26 @@ class Exchange:
             self.status = message["status"]
             return
         if self._stall is not None:
-            await self._stall()
+            self._sending = True
+            try:
+                await self._stall()
+            finally:
+                self._sending = False
         if self._gone.is_set():
             return
-        self.bodies.append(message.get("body", b""))
+        self._take(message.get("body", b""))
+
+    def _offer(self, body: bytes) -> bool:
+        assert not self._sending, "a part is offered while another one is being sent"
+        assert self._takes is not None
+        if self._gone.is_set() or not self._takes():
+            return False
+        self.offered += 1
+        self._take(body)
+        return True
+
+    def _take(self, body: bytes) -> None:
+        self.bodies.append(body)
         self.times.append(asyncio.get_running_loop().time())
-        self.took(self.bodies[-1])
-        async with self._sent:
-            self._sent.notify_all()
+        self.took(body)
+        self._sent.set()

@@ -142,7 +142,11 @@ class ReaderAt:
             if chance.random() < 0.02:
                 await asyncio.sleep(0.3)
 
-        exchange = Exchange(self._application, path_of(TOPIC, start=self._start), self._last_id, stall=stall)
+        eagerness = chance.choice((None, 0.0, 0.7, 1.0))
+        takes = None if eagerness is None else lambda: chance.random() < eagerness
+        exchange = Exchange(
+            self._application, path_of(TOPIC, start=self._start), self._last_id, stall=stall, takes=takes
+        )
         exchange.took = lambda body: self._take(exchange, body)
         running = asyncio.ensure_future(exchange.run())
         begun = asyncio.get_running_loop().time()

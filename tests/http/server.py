@@ -17,7 +17,7 @@ from typing_extensions import override
 from tailrace import StreamClient
 from tailrace.asgi import Receive, Scope, Send
 from tailrace.opening import open_backend
-from tailrace.server import Application, Gate, ServerSettings, listening
+from tailrace.server import Application, Gate, ServerSettings, listening, process
 from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import PortClaim
 from tailrace.testing.servers.started import Started
@@ -37,7 +37,17 @@ Run = Callable[[ASGI, int, asyncio.Event], Any]
 
 async def with_uvicorn(application: ASGI, port: int, ended: asyncio.Event) -> None:
     """Serve until the event is set."""
-    config = uvicorn.Config(application, log_config=None, lifespan="on", timeout_graceful_shutdown=5)
+    await _uvicorn(
+        uvicorn.Config(application, log_config=None, lifespan="on", timeout_graceful_shutdown=5), port, ended
+    )
+
+
+async def with_our_own(application: ASGI, port: int, ended: asyncio.Event) -> None:
+    """Serve until the event is set, with uvicorn as ``tailrace serve`` has it."""
+    await _uvicorn(process.configured(application, grace=7), port, ended)
+
+
+async def _uvicorn(config: uvicorn.Config, port: int, ended: asyncio.Event) -> None:
     server = uvicorn.Server(config)
     listener = listening.listen("127.0.0.1", port)
     serving = asyncio.ensure_future(server.serve([listener]))

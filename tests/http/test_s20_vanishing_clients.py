@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.http.exchange import Exchange
 from tests.http.reader import Reader, path_of
-from tests.http.server import LocalServer, Run, with_hypercorn, with_uvicorn
+from tests.http.server import LocalServer, Run, with_hypercorn, with_our_own, with_uvicorn
 
 from tailrace.opening import open_backend
 from tailrace.server import Application, ServerSettings
@@ -24,7 +24,11 @@ THREADS = 64
 """As many as there may be to wait for the store, at once or idle, besides those of the test."""
 IDLE = 160
 """Files that a store may keep open besides those that everything else here needs: three for each of those threads."""
-SERVERS = [pytest.param(with_uvicorn, id="uvicorn"), pytest.param(with_hypercorn, id="hypercorn")]
+SERVERS = [
+    pytest.param(with_uvicorn, id="uvicorn"),
+    pytest.param(with_our_own, id="our-own"),
+    pytest.param(with_hypercorn, id="hypercorn"),
+]
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,11 @@ async def _cancel(application: Application, count: int) -> None:
     topic = application.service.streams.topic("cancelled")
     tasks = [
         asyncio.ensure_future(
-            Exchange(application, path_of("cancelled", start=chance.choice(("beginning", "tail")))).run()
+            Exchange(
+                application,
+                path_of("cancelled", start=chance.choice(("beginning", "tail"))),
+                takes=chance.choice((None, lambda: True, lambda: chance.random() < 0.5)),
+            ).run()
         )
         for _ in range(count)
     ]

@@ -10,6 +10,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from tailrace.asgi import OFFER
+from tailrace.server.offering import Offering
 from tailrace.server.problems import Problem
 
 MAX_HEAD = 32 * 1024
@@ -61,6 +63,9 @@ class Connection(HttpToolsProtocol):
         self._in_head, self._in_body = False, True
         self._expire(None)
         super().on_headers_complete()
+        # In time: the task that was made just now has not begun to run.
+        if self.scope["method"] == "GET":
+            self.scope["extensions"] = {OFFER: Offering(self.cycle)}  # type: ignore[dict-item]
 
     def on_message_complete(self) -> None:
         self._in_body = False

@@ -12,4 +12,4 @@ async def events(call: Call) -> None:
     token = call.request.header(b"last-event-id") or query.get("cursor")
     start: Start = call.start(query.get("start")) if token is None else call.opened(token)
     view = View(call.topic, call.tokens, start, text, call.principal.name, call.principal.expires_at)
-    await serve(call.service.live, view, call.send, call.request.disconnected())
+    await serve(call.service.live, view, call.send, call.request.disconnected(), call.request.offer)

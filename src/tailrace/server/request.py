@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
 from tailrace.arguments import topic_name
-from tailrace.asgi import Receive, Scope
+from tailrace.asgi import OFFER, Offer, Receive, Scope
 from tailrace.errors import InvalidTopicNameError
 from tailrace.server.problems import Problem
 
@@ -65,6 +65,12 @@ class Request:
             self._headers = dict(reversed(self.scope["headers"]))
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
+
+    @property
+    def offer(self) -> Offer | None:
+        """What writes parts of the answer without its task, if the server can."""
+        extensions: Mapping[str, Offer] = self.scope.get("extensions") or {}
+        return extensions.get(OFFER)
 
     def count(self, name: str, default: int, *, at_least: int = 1, at_most: int) -> int:
         """Return a parameter that is a whole number."""

@@ -65,6 +65,7 @@ class Batches:
         self._first = 0
         self._size = 0
         self._places: dict[TopicCursor, Place] = {}
+        self._taken: tuple[Place, Place, Taken] | None = None
         self.head = start
 
     def __bool__(self) -> bool:
@@ -81,12 +82,18 @@ class Batches:
         return self.next if cursor == self.head else self._places.get(cursor)
 
     def take(self, place: Place) -> Taken | FellBehind | None:
-        """Return what follows a place, joined to one write; ``None`` if nothing does yet."""
+        """Return what follows a place, joined to one write; ``None`` if nothing does yet.
+
+        The same object again for those who ask from the same place, one after another: most readers do.
+        """
         at = place.batch - self._first
         if at < 0:
             return FellBehind()
         if at >= len(self._kept):
             return None
+        end = self.next
+        if self._taken is not None and self._taken[0] == place and self._taken[1] == end:
+            return self._taken[2]
         batch = self._kept[at]
         body = batch.body[batch.starts[place.event] :] if place.event else batch.body
         if at + 1 < len(self._kept) and len(body) < BATCH_BYTES:
@@ -98,7 +105,9 @@ class Batches:
                 if size >= BATCH_BYTES:
                     break
             body = b"".join(parts)
-        return Taken(body, Place(self._first + at + 1, 0), batch.last)
+        taken = Taken(body, Place(self._first + at + 1, 0), batch.last)
+        self._taken = place, end, taken
+        return taken
 
     def put(self, events: Sequence[tuple[TopicCursor, bytes]], now: float) -> None:
         """Add events as one batch, and drop the oldest ones where that is too much to keep."""
@@ -129,6 +138,7 @@ class Batches:
 
     def _drop_oldest(self) -> None:
         dropped = self._kept.popleft()
+        self._taken = None
         self._first += 1
         self._size -= len(dropped.body)
         self._shelf.size -= len(dropped.body)

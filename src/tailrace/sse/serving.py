@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tailrace import aio
-from tailrace.asgi import Send
+from tailrace.asgi import Offer, Send
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.records import TopicCursor
 from tailrace.sse import wire
@@ -58,7 +58,9 @@ class View:
     expires_at: float | None = None
 
 
-async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, Any, None]) -> None:
+async def serve(
+    streams: Streams, view: View, send: Send, gone: Coroutine[Any, Any, None], offer: Offer | None = None
+) -> None:
     """Answer a request for events.
 
     Args:
@@ -66,6 +68,7 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         view: What is streamed.
         send: Of ASGI; nothing was sent yet.
         gone: Ends when the client has gone away.
+        offer: Of the server, if it has one: writes what is live without waking a task for each reader.
     """
     if isinstance(view.start, Opened) and view.start.terminal:
         gone.close()
@@ -79,7 +82,9 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         return
     settings = streams.settings
     channel = Channel(view.topic.name, view.tokens, view.text)
-    stream = EventStream(streams.trunks, channel, view.topic, send, heartbeat=settings.heartbeat, retry=settings.retry)
+    stream = EventStream(
+        streams.trunks, channel, view.topic, send, offer, heartbeat=settings.heartbeat, retry=settings.retry
+    )
     with streams.entered(stream, view.whose, expires_at=view.expires_at, tokens=view.tokens):
         # Before the start is asked for: a client that vanishes meanwhile must not be waited for.
         watching = asyncio.ensure_future(gone)

@@ -5,7 +5,7 @@ import enum
 import random
 
 from tailrace import aio
-from tailrace.asgi import Send
+from tailrace.asgi import Offer, Send
 from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
@@ -34,28 +34,40 @@ class EventStream(Sleeper):
         channel: What is written, and who may share it.
         topic: To go back to after having fallen behind.
         send: Of ASGI; the response has been started.
+        offer: Writes what is live without this stream's task, where the server can.
         heartbeat: Seconds of silence after which a comment is sent.
         retry: Seconds that the client waits before it comes back.
     """
 
     __slots__ = (
-        "_beating", "_channel", "_cursor", "_due", "_frames", "_heartbeat", "_loop", "_retry", "_send", "_sleep",
-        "_stop", "_subscription", "_topic", "_trunks", "_written",
+        "_beating", "_channel", "_cursor", "_due", "_frames", "_heartbeat", "_loop", "_offer", "_place", "_resting_at",
+        "_retry", "_send", "_sleep", "_stop", "_subscription", "_topic", "_trunks", "_written",
     )  # fmt: skip
 
     def __init__(
-        self, trunks: Trunks, channel: Channel, topic: aio.Topic, send: Send, *, heartbeat: float, retry: float
+        self,
+        trunks: Trunks,
+        channel: Channel,
+        topic: aio.Topic,
+        send: Send,
+        offer: Offer | None,
+        *,
+        heartbeat: float,
+        retry: float,
     ) -> None:
         self._trunks = trunks
         self._channel = channel
         self._topic = topic
         self._send = send
+        self._offer = offer
         self._heartbeat = heartbeat
         self._retry = retry
         self._loop = asyncio.get_running_loop()
         self._stop: Stop | None = None
         self._subscription: aio.Subscription | None = None
         self._sleep: asyncio.Future[None] | None = None
+        self._resting_at: Trunk | None = None
+        self._place = Place(0, 0)
         self._beating: asyncio.TimerHandle | None = None
         self._due = False
         self._written = 0.0
@@ -88,8 +100,25 @@ class EventStream(Sleeper):
             self._subscription.close()
         self.wake()
 
+    def look(self) -> None:
+        """Write what is new, there and then if the connection takes it, or else by the stream's task."""
+        trunk = self._resting_at
+        if trunk is None or self._sleep is None or self._sleep.done():
+            # It looks by itself.
+            return
+        if self._offer is not None:
+            taken = trunk.take(self._place)
+            while isinstance(taken, Taken) and self._offer(taken.body):
+                self._written = self._loop.time()
+                self._place, self._cursor = taken.place, taken.cursor
+                taken = trunk.take(self._place)
+            if taken is None:
+                trunk.sleep(self)
+                return
+        self._sleep.set_result(None)
+
     def wake(self) -> None:
-        """Make the stream look again."""
+        """Make the stream's task look again."""
         if self._sleep is not None and not self._sleep.done():
             self._sleep.set_result(None)
 
@@ -176,12 +205,13 @@ class EventStream(Sleeper):
 
     async def _follow(self, trunk: Trunk, place: Place) -> Ending | None:
         """Write what the trunk has; return how it ended, or ``None`` if this reader stopped or fell behind."""
+        self._place = place
         while self._stop is None:
-            taken = trunk.take(place)
+            taken = trunk.take(self._place)
             if isinstance(taken, Taken):
                 await self._write(taken.body)
                 # Not before: who is cut off in a write comes back for all of it.
-                place, self._cursor = taken.place, taken.cursor
+                self._place, self._cursor = taken.place, taken.cursor
             elif isinstance(taken, Ending):
                 return taken
             elif isinstance(taken, FellBehind):
@@ -191,14 +221,14 @@ class EventStream(Sleeper):
         return None
 
     async def _rest(self, trunk: Trunk) -> None:
-        """Wait for the next batch, the time of a heartbeat, or ``stop``."""
+        """Wait while there is nothing, or only what ``look`` writes; until a heartbeat is due, or ``stop``."""
         # Set before the trunk knows of it, and nothing was awaited since the last look: no wake-up is missed.
-        self._sleep = self._loop.create_future()
+        self._sleep, self._resting_at = self._loop.create_future(), trunk
         trunk.sleep(self)
         try:
             await self._sleep
         finally:
-            self._sleep = None
+            self._sleep = self._resting_at = None
             trunk.rouse(self)
         if self._due:
             self._due = False

@@ -27,8 +27,8 @@ Ample: where the event loop itself is late, all readers are, and if all went to 
 class Sleeper(Protocol):
     """A reader that waits for the next batch."""
 
-    def wake(self) -> None:
-        """Look again."""
+    def look(self) -> None:
+        """Take what there is. It does not sleep any more, unless it says so again."""
 
 
 class Ending(NamedTuple):
@@ -146,7 +146,7 @@ class Trunk:
     def _wake_all(self) -> None:
         sleepers, self._sleepers = self._sleepers, set()
         for sleeper in sleepers:
-            sleeper.wake()
+            sleeper.look()
 
     def _prune(self) -> None:
         """Forget batches that nobody took in time."""

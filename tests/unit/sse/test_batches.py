@@ -94,3 +94,17 @@ def test_a_write_is_joined_up_to_a_bound() -> None:
     assert isinstance(got, Taken)
     assert BATCH_BYTES <= len(got.body) < 2 * BATCH_BYTES
     assert got.cursor == "c2"
+
+
+def test_readers_of_one_place_are_given_one_object_and_never_an_old_one() -> None:
+    batches = Batches(Shelf(), START)
+    place = batches.find(START)
+    assert place is not None
+    for number in range(3):
+        batches.put([event(number)], float(number))
+        got = batches.take(place)
+        assert isinstance(got, Taken)
+        assert got.body == b"".join(event(each)[1] for each in range(number + 1))
+        assert batches.take(place) is got
+    batches.drop_until(0.0)
+    assert isinstance(batches.take(place), FellBehind)
