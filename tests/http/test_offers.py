@@ -43,7 +43,7 @@ async def _live(application: Application, takes: Callable[[], bool]) -> tuple[Ex
     await exchange.until(lambda seen: bool(seen.parser.last_id))
     shared = next(iter(application.service.live.trunks._shared.values()))
     async with asyncio.timeout(20):
-        while shared.trunk is None or len(shared.trunk._sleepers) < shared.readers:
+        while shared.trunk is None or len(shared.trunk._line._resting) < shared.readers:
             await asyncio.sleep(0.001)
     return exchange, running
 

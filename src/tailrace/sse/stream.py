@@ -10,7 +10,8 @@ from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
 from tailrace.sse.batches import FellBehind, Place, Taken
-from tailrace.sse.trunk import Ending, Sleeper, Trunk
+from tailrace.sse.rounds import Sleeper
+from tailrace.sse.trunk import Ending, Trunk
 from tailrace.sse.trunks import Channel, Trunks
 
 WRITE_BYTES = 64 * 1024

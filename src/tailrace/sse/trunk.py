@@ -6,7 +6,7 @@ keeps batches for some seconds, never what the slowest reader needs.
 
 import asyncio
 import logging
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tailrace import aio
 from tailrace.arguments import FOREVER
@@ -14,6 +14,7 @@ from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse.batches import BATCH_BYTES, Batches, FellBehind, Place, Shelf, Taken
 from tailrace.sse.frames import Frames
+from tailrace.sse.rounds import Line, Rounds, Sleeper
 
 logger = logging.getLogger("tailrace.sse")
 
@@ -22,13 +23,6 @@ KEPT_SECONDS = 10.0
 
 Ample: where the event loop itself is late, all readers are, and if all went to the store it would be later still.
 """
-
-
-class Sleeper(Protocol):
-    """A reader that waits for the next batch."""
-
-    def look(self) -> None:
-        """Take what there is. It does not sleep any more, unless it says so again."""
 
 
 class Ending(NamedTuple):
@@ -43,19 +37,26 @@ class Trunk:
     Args:
         frames: Makes the events.
         shelf: Counts what is kept.
+        rounds: Of the loop.
         gather: Seconds in which events share one write.
         subscription: Has delivered everything up to ``cursor``; the trunk's from now on.
         cursor: Where the trunk begins.
     """
 
     def __init__(
-        self, frames: Frames, shelf: Shelf, gather: float, subscription: aio.Subscription, cursor: TopicCursor
+        self,
+        frames: Frames,
+        shelf: Shelf,
+        rounds: Rounds,
+        gather: float,
+        subscription: aio.Subscription,
+        cursor: TopicCursor,
     ) -> None:
         self._frames = frames
         self._gather = gather
         self._batches = Batches(shelf, cursor)
         self._ending: Ending | None = None
-        self._sleepers: set[Sleeper] = set()
+        self._line = Line(rounds)
         self._subscription = subscription
         self._pruning: asyncio.TimerHandle | None = None
         self._task = asyncio.get_running_loop().create_task(self._follow())
@@ -80,11 +81,11 @@ class Trunk:
 
     def sleep(self, sleeper: Sleeper) -> None:
         """Have a reader woken by the next batch, once."""
-        self._sleepers.add(sleeper)
+        self._line.enter(sleeper)
 
     def rouse(self, sleeper: Sleeper) -> None:
         """Forget a reader that no longer sleeps."""
-        self._sleepers.discard(sleeper)
+        self._line.leave(sleeper)
 
     def close(self) -> None:
         """Stop following: nobody reads any more."""
@@ -107,7 +108,7 @@ class Trunk:
             if self._pruning is not None:
                 self._pruning.cancel()
             self._batches.release()
-            self._wake_all()
+            self._line.call()
 
     async def _gathered(self) -> Ending:
         """Turn records into batches until there are no more."""
@@ -116,8 +117,10 @@ class Trunk:
         flushed = 0.0
         while True:
             got = await subscription.receive(FOREVER)
-            # One that comes after silence goes out at once; the others wait for each other.
-            wait = flushed + self._gather - loop.time()
+            # One that comes after silence goes out at once; the others wait for each other. Not while readers are busy
+            # for longer than that: then it is in passing that they get it, in no more writes.
+            busy_since = self._line.busy_since
+            wait = (flushed if busy_since is None else min(flushed, busy_since)) + self._gather - loop.time()
             if wait > 0 and isinstance(got, DurableStreamRecord):
                 await asyncio.sleep(wait)
             records: list[DurableStreamRecord] = []
@@ -141,12 +144,7 @@ class Trunk:
         self._batches.put([(record.cursor, self._frames.event(record)) for record in records], loop.time())
         if self._pruning is None:
             self._pruning = loop.call_later(KEPT_SECONDS, self._prune)
-        self._wake_all()
-
-    def _wake_all(self) -> None:
-        sleepers, self._sleepers = self._sleepers, set()
-        for sleeper in sleepers:
-            sleeper.look()
+        self._line.call()
 
     def _prune(self) -> None:
         """Forget batches that nobody took in time."""

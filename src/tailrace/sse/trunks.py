@@ -7,6 +7,7 @@ from tailrace import aio
 from tailrace.records import TopicCursor
 from tailrace.sse.batches import Place, Shelf
 from tailrace.sse.frames import Frames
+from tailrace.sse.rounds import Rounds
 from tailrace.sse.trunk import Trunk
 from tailrace.tokens import Tokens
 
@@ -42,6 +43,7 @@ class Trunks:
     def __init__(self, gather: float) -> None:
         self._gather = gather
         self._shelf = Shelf()
+        self._rounds = Rounds()
         self._shared: dict[Channel, _Shared] = {}
 
     def enter(self, channel: Channel) -> Frames:
@@ -73,5 +75,5 @@ class Trunks:
         if shared.trunk is not None and shared.trunk.live:
             return None
         # Never the one that ended: who still reads its last batches must not go on with another history.
-        trunk = shared.trunk = Trunk(shared.frames, self._shelf, self._gather, subscription, cursor)
+        trunk = shared.trunk = Trunk(shared.frames, self._shelf, self._rounds, self._gather, subscription, cursor)
         return trunk, trunk.next
