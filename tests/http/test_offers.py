@@ -12,6 +12,7 @@ from tests.http.server import LocalServer, with_our_own
 from tailrace.opening import open_backend
 from tailrace.records import DurableStreamRecord
 from tailrace.server import Application, ServerSettings
+from tailrace.sse.wire import HEARTBEAT
 from tailrace.tokens import KeyRing
 
 PAYLOADS = ODD + EVERY_BYTE
@@ -86,6 +87,19 @@ def test_what_is_not_taken_is_sent_and_what_comes_later_comes_after_it() -> None
         assert 0 < exchange.offered < 30
 
     _play(scene)
+
+
+def test_a_heartbeat_is_taken_there_and_then_or_sent() -> None:
+    async def scene(application: Application) -> None:
+        for taken in (True, False):
+            exchange, running = await _live(application, lambda taken=taken: taken)  # type: ignore[misc]
+            await exchange.until(lambda seen: seen.bodies.count(HEARTBEAT) == 3)
+            assert exchange.bodies[1:] == [HEARTBEAT] * 3
+            assert exchange.offered == (3 if taken else 0)
+            exchange.vanish()
+            await running
+
+    _play(scene, heartbeat=0.1)
 
 
 def test_who_resumes_after_events_that_were_taken_gets_the_next_one() -> None:

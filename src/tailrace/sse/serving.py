@@ -80,11 +80,8 @@ async def serve(
         gone.close()
         await postpone(view, send)
         return
-    settings = streams.settings
     channel = Channel(view.topic.name, view.tokens, view.text)
-    stream = EventStream(
-        streams.trunks, channel, view.topic, send, offer, heartbeat=settings.heartbeat, retry=settings.retry
-    )
+    stream = EventStream(streams.trunks, channel, view.topic, send, offer, streams.pulse, retry=streams.settings.retry)
     with streams.entered(stream, view.whose, expires_at=view.expires_at, tokens=view.tokens):
         # Before the start is asked for: a client that vanishes meanwhile must not be waited for.
         watching = asyncio.ensure_future(gone)

@@ -10,12 +10,17 @@ from tailrace.errors import CursorUnavailableError, DurableStreamError
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.sse import wire
 from tailrace.sse.batches import FellBehind, Place, Taken
+from tailrace.sse.pulse import Beating, Pulse
 from tailrace.sse.rounds import Sleeper
 from tailrace.sse.trunk import Ending, Trunk
 from tailrace.sse.trunks import Channel, Trunks
 
 WRITE_BYTES = 64 * 1024
 """Bytes of a backlog that go out in one write: about what a connection takes before it makes us wait."""
+
+
+SPREAD = 0.1
+"""Share of a heartbeat's time over which those are spread that follow one event."""
 
 
 class Stop(enum.Enum):
@@ -27,7 +32,7 @@ class Stop(enum.Enum):
     """The client is to come back, with the id that it has."""
 
 
-class EventStream(Sleeper):
+class EventStream(Sleeper, Beating):
     """Writes one topic's events to one client, from a subscription to its end. Of one task, but for ``stop``.
 
     Args:
@@ -36,13 +41,13 @@ class EventStream(Sleeper):
         topic: To go back to after having fallen behind.
         send: Of ASGI; the response has been started.
         offer: Writes what is live without this stream's task, where the server can.
-        heartbeat: Seconds of silence after which a comment is sent.
+        pulse: Tells when it is time for a heartbeat.
         retry: Seconds that the client waits before it comes back.
     """
 
     __slots__ = (
-        "_beating", "_channel", "_cursor", "_due", "_frames", "_heartbeat", "_loop", "_offer", "_place", "_resting_at",
-        "_retry", "_send", "_sleep", "_stop", "_subscription", "_topic", "_trunks", "_written",
+        "_channel", "_cursor", "_due", "_frames", "_loop", "_offer", "_place", "_pulse", "_resting_at", "_retry",
+        "_send", "_sleep", "_stop", "_subscription", "_topic", "_trunks", "_written",
     )  # fmt: skip
 
     def __init__(
@@ -52,8 +57,8 @@ class EventStream(Sleeper):
         topic: aio.Topic,
         send: Send,
         offer: Offer | None,
+        pulse: Pulse,
         *,
-        heartbeat: float,
         retry: float,
     ) -> None:
         self._trunks = trunks
@@ -61,7 +66,7 @@ class EventStream(Sleeper):
         self._topic = topic
         self._send = send
         self._offer = offer
-        self._heartbeat = heartbeat
+        self._pulse = pulse
         self._retry = retry
         self._loop = asyncio.get_running_loop()
         self._stop: Stop | None = None
@@ -69,7 +74,6 @@ class EventStream(Sleeper):
         self._sleep: asyncio.Future[None] | None = None
         self._resting_at: Trunk | None = None
         self._place = Place(0, 0)
-        self._beating: asyncio.TimerHandle | None = None
         self._due = False
         self._written = 0.0
 
@@ -82,14 +86,14 @@ class EventStream(Sleeper):
         """
         self._frames = self._trunks.enter(self._channel)
         self._subscription, self._cursor = subscription, cursor
-        self._beating = self._loop.call_later(self._heartbeat, self._beat)
+        self._pulse.enter(self)
         try:
             await self._write(self._frames.prime(self._cursor, self._retry))
             last = await self._deliver()
             if self._stop is not Stop.GONE:
                 await self._finish(self._later() if last is None else last)
         finally:
-            self._beating.cancel()
+            self._pulse.leave(self)
             self._give_up()
             self._trunks.leave(self._channel)
 
@@ -117,6 +121,23 @@ class EventStream(Sleeper):
                 trunk.sleep(self)
                 return
         self._sleep.set_result(None)
+
+    def beat(self, now: float) -> float:
+        """Write a comment if the stream has been silent; see :class:`Beating`."""
+        heartbeat = self._pulse.heartbeat
+        left = self._written + heartbeat - now
+        if left > heartbeat * SPREAD:
+            # Who got the last event in one moment is not to get the heartbeat in one, too.
+            return left - heartbeat * SPREAD * random.random()
+        if self._sleep is None or self._sleep.done():
+            # It is in a write, or asks the store: asked again, and not all the time.
+            return heartbeat / 16
+        if self._offer is not None and self._offer(wire.HEARTBEAT):
+            self._written = now
+        else:
+            self._due = True
+            self.wake()
+        return heartbeat
 
     def wake(self) -> None:
         """Make the stream's task look again."""
@@ -162,7 +183,7 @@ class EventStream(Sleeper):
                     self._subscription = None
                     return leading
                 # The trunk is a few milliseconds ahead or behind: the next record tells.
-                got = await subscription.receive(self._heartbeat)
+                got = await subscription.receive(self._pulse.heartbeat)
                 if got is None:
                     await self._write(wire.HEARTBEAT)
         # Not led with: its subscription has been closed, and would end the stream of whoever joined.
@@ -235,16 +256,6 @@ class EventStream(Sleeper):
             self._due = False
             await self._write(wire.HEARTBEAT)
 
-    def _beat(self) -> None:
-        """Have a heartbeat sent if the stream has been silent. One timer a stream, not one an event."""
-        silent = self._loop.time() - self._written
-        if silent >= self._heartbeat - _SOON:
-            # Without a sleep it is in a write, or asks the store: looked at again, and not all the time.
-            silent = 0.0 if self._sleep is not None else self._heartbeat * 0.9375
-            self._due = self._sleep is not None
-            self.wake()
-        self._beating = self._loop.call_later(self._heartbeat - silent, self._beat)
-
     def _later(self) -> bytes:
         # Spread: a server that goes down sends all its readers away in one instant, and others have to take them.
         return self._frames.prime(self._cursor, self._retry * random.uniform(0.5, 1.5))
@@ -256,7 +267,3 @@ class EventStream(Sleeper):
 
     async def _finish(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
-
-
-_SOON = 0.05
-"""Seconds that a timer may be early."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from tailrace.sse.pulse import Pulse
 from tailrace.sse.settings import StreamSettings
 from tailrace.sse.stream import Stop
 from tailrace.sse.trunks import Trunks
@@ -29,11 +30,13 @@ class Streams:
 
     Attributes:
         trunks: What streams of one topic share.
+        pulse: Tells streams when it is time for a heartbeat.
     """
 
     def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
         self.trunks = Trunks(settings.gather)
+        self.pulse = Pulse(settings.heartbeat)
         self._streams: set[Stoppable] = set()
         self._each: Counter[str] = Counter()
         self._draining = False
