@@ -26,11 +26,12 @@ class Place(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a reader writes next, and where it is then."""
+    """What a reader writes next, where it is then, and whether nothing follows yet."""
 
     body: bytes
     place: Place
     cursor: TopicCursor
+    is_all: bool
 
 
 class FellBehind:
@@ -65,7 +66,7 @@ class Batches:
         self._first = 0
         self._size = 0
         self._places: dict[TopicCursor, Place] = {}
-        self._taken: tuple[Place, Place, Taken] | None = None
+        self._taken: tuple[Place, int, Taken] | None = None
         self.head = start
 
     def __bool__(self) -> bool:
@@ -91,7 +92,7 @@ class Batches:
             return FellBehind()
         if at >= len(self._kept):
             return None
-        end = self.next
+        end = self._first + len(self._kept)
         if self._taken is not None and self._taken[0] == place and self._taken[1] == end:
             return self._taken[2]
         batch = self._kept[at]
@@ -105,7 +106,7 @@ class Batches:
                 if size >= BATCH_BYTES:
                     break
             body = b"".join(parts)
-        taken = Taken(body, Place(self._first + at + 1, 0), batch.last)
+        taken = Taken(body, Place(self._first + at + 1, 0), batch.last, self._first + at + 1 == end)
         self._taken = place, end, taken
         return taken
 

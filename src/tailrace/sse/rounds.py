@@ -16,8 +16,8 @@ TURN = 64
 class Sleeper(Protocol):
     """A reader that waits for what is new."""
 
-    def look(self) -> None:
-        """Take what there is. It does not wait any more, unless it says so again."""
+    def look(self) -> bool:
+        """Take what there is; return whether it goes on waiting here."""
 
 
 class Rounds:
@@ -92,11 +92,13 @@ class Line:
 
     def serve(self, most: int) -> int:
         """Have some look, at most so many; return how many did."""
-        called = self._called
+        called, resting = self._called, self._resting
         count = min(most, len(called))
         try:
             for _ in range(count):
-                called.popleft().look()
+                sleeper = called.popleft()
+                if sleeper.look():
+                    resting[sleeper] = None
         finally:
             if not called:
                 self.busy_since = None

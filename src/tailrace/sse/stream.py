@@ -105,22 +105,28 @@ class EventStream(Sleeper, Beating):
             self._subscription.close()
         self.wake()
 
-    def look(self) -> None:
-        """Write what is new, there and then if the connection takes it, or else by the stream's task."""
+    def look(self) -> bool:
+        """Write what is new, there and then if the connection takes it, or else by the stream's task.
+
+        Returns:
+            Whether it rests: it has everything.
+        """
         trunk = self._resting_at
         if trunk is None or self._sleep is None or self._sleep.done():
             # It looks by itself.
-            return
+            return False
         if self._offer is not None:
             taken = trunk.take(self._place)
             while isinstance(taken, Taken) and self._offer(taken.body):
                 self._written = self._loop.time()
                 self._place, self._cursor = taken.place, taken.cursor
+                if taken.is_all and trunk.live:
+                    return True
                 taken = trunk.take(self._place)
             if taken is None:
-                trunk.sleep(self)
-                return
+                return True
         self._sleep.set_result(None)
+        return False
 
     def beat(self, now: float) -> float:
         """Write a comment if the stream has been silent; see :class:`Beating`."""

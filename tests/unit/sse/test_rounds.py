@@ -12,14 +12,14 @@ class Looking(Sleeper):
     """Notes what is new each time it looks, and rests again."""
 
     def __init__(self, line: Line, board: list[int]) -> None:
-        self._line, self._board = line, board
+        self._board = board
         self.seen: list[int] = []
         line.enter(self)
 
     @override
-    def look(self) -> None:
+    def look(self) -> bool:
         self.seen.append(self._board[-1])
-        self._line.enter(self)
+        return True
 
 
 async def _all_looked(*lines: Line) -> int:
@@ -97,7 +97,7 @@ def test_who_left_is_not_called_and_nobody_is_without_a_reader() -> None:
 def test_a_reader_that_fails_keeps_nobody_from_looking() -> None:
     class Failing(Sleeper):
         @override
-        def look(self) -> None:
+        def look(self) -> bool:
             raise ZeroDivisionError
 
     async def scene() -> None:
