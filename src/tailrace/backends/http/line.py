@@ -5,7 +5,6 @@ answer that drips in ends at its deadline, and another thread can hang up. Used 
 """
 
 import contextlib
-import os
 import select
 import socket
 import ssl
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import h11
 
 from tailrace import native
+from tailrace.backends import descriptors
 from tailrace.backends.connections import Wire
 
 IDLE_SECONDS = 4.0
@@ -156,17 +156,11 @@ class Line(Wire):
 
     def hang_up(self) -> None:
         """End the conversation, from any thread: whoever waits here is told, and closes it. Never raises."""
-        # Through a descriptor of its own: among greenlets the socket may belong to the hub of another thread.
-        with contextlib.suppress(OSError, ValueError):
-            fd = os.dup(self._sock.fileno())
-            with contextlib.closing(native.socket(fd)) as raw:
-                raw.shutdown(socket.SHUT_RDWR)
+        descriptors.hang_up(self._sock.fileno())
 
     def disown(self) -> None:
         """In a child: let go of the descriptor, without a word on the connection, which is the parent's."""
-        fd = self._sock.detach()
-        if fd >= 0:
-            os.close(fd)
+        descriptors.disown(self._sock)
 
     def __del__(self) -> None:
         # One that was idle when its store was closed is only hung up there: nobody has it any more.

@@ -6,9 +6,7 @@ such a call. A connection whose call was cut is never used again, because the an
 
 import contextlib
 import ctypes
-import os
 import select
-import socket
 import time
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -16,6 +14,7 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from tailrace import native
+from tailrace.backends import descriptors
 from tailrace.backends.connections import Wire
 from tailrace.backends.mysql.errors import answered
 
@@ -149,9 +148,7 @@ class Line(Wire):
     @override
     def hang_up(self) -> None:
         with contextlib.suppress(Exception):
-            # Another socket on the same connection: shutting it down is felt by all of them.
-            with contextlib.closing(native.socket(os.dup(self._fileno()))) as other:
-                other.shutdown(socket.SHUT_RDWR)
+            descriptors.hang_up(self._fileno())
 
     @override
     def disown(self) -> None:

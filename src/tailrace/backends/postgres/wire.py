@@ -7,7 +7,6 @@ Used by one thread at a time.
 import contextlib
 import os
 import select
-import socket
 import time
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ import psycopg
 from psycopg import pq, waiting
 
 from tailrace import native
+from tailrace.backends import descriptors
 
 T = TypeVar("T")
 
@@ -113,10 +113,8 @@ class Wire(psycopg.Connection[Any]):
 
     def hang_up(self) -> None:
         """End the conversation, from any thread: whoever waits here is told, and closes it. Never raises."""
-        with contextlib.suppress(OSError, psycopg.Error):
-            fd = os.dup(self.pgconn.socket)
-            with contextlib.closing(native.socket(fd)) as raw:
-                raw.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(psycopg.Error):
+            descriptors.hang_up(self.pgconn.socket)
 
     def disown(self) -> None:
         """In a child: let go of the descriptor, without a word on the connection, which is the parent's."""

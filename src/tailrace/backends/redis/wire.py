@@ -4,10 +4,7 @@ Below the driver's own reading, because its callbacks and dictionaries cost more
 thread at a time.
 """
 
-import contextlib
-import os
 import select
-import socket
 import ssl
 import time
 from typing import Any
@@ -16,6 +13,7 @@ import hiredis
 import redis
 
 from tailrace import native
+from tailrace.backends import descriptors
 from tailrace.backends.redis import encryption
 from tailrace.backends.redis.errors import explain
 from tailrace.backends.redis.location import Location
@@ -86,17 +84,11 @@ class Wire:
 
     def hang_up(self) -> None:
         """End the conversation, from any thread: whoever waits here is told, and closes it. Never raises."""
-        # Through a descriptor of its own: among greenlets the socket may belong to the hub of another thread.
-        with contextlib.suppress(OSError):
-            fd = os.dup(self._sock.fileno())
-            with contextlib.closing(native.socket(fd)) as raw:
-                raw.shutdown(socket.SHUT_RDWR)
+        descriptors.hang_up(self._sock.fileno())
 
     def disown(self) -> None:
         """In a child: let go of the descriptor, without a word on the connection, which is the parent's."""
-        fd = self._sock.detach()
-        if fd >= 0:
-            os.close(fd)
+        descriptors.disown(self._sock)
 
     def _limit(self, deadline: float) -> None:
         left = deadline - time.monotonic()
