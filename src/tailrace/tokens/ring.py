@@ -4,7 +4,6 @@ A ring never changes; a rotation returns another one. Files are the business of 
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from tailrace.errors import InvalidArgumentError, KeyRingError
 from tailrace.tokens import ringfile
 from tailrace.tokens.keys import SECRET_BYTES, Key, KeyState
+from tailrace.tokens.lines import lines_of
 
 KEYS_VARIABLE = "TAILRACE_TOKEN_KEYS"
 FILE_VARIABLE = "TAILRACE_TOKEN_KEYS_FILE"
@@ -61,12 +61,11 @@ class KeyRing:
             KeyRingError: The ring is wrong. The message names the line and never quotes it.
         """
         keys = []
-        for number, line in enumerate(re.split(r"[\n;]", text), start=1):
-            if line.strip() and not line.lstrip().startswith("#"):
-                try:
-                    keys.append(Key.from_line(line))
-                except KeyRingError as error:
-                    raise KeyRingError(f"line {number}: {error}") from None
+        for number, line in lines_of(text):
+            try:
+                keys.append(Key.from_line(line))
+            except KeyRingError as error:
+                raise KeyRingError(f"line {number}: {error}") from None
         return cls(keys)
 
     @classmethod

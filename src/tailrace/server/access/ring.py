@@ -1,11 +1,11 @@
 """The access keys of a server, by id. Never changes; adding and revoking return others."""
 
-import re
 from collections.abc import Iterable
 
 from tailrace.errors import KeyRingError
 from tailrace.server.access.keys import AccessKey
 from tailrace.server.principals import Principal
+from tailrace.tokens.lines import lines_of
 
 _HEADING = (
     "# Access keys of tailrace: id hash name tenant expires scopes. Whoever can change this can let themselves in.\n"
@@ -35,12 +35,11 @@ class AccessKeys:
             KeyRingError: A line is wrong. The message names it and never quotes it.
         """
         keys = []
-        for number, line in enumerate(re.split(r"[\n;]", text), start=1):
-            if line.strip() and not line.lstrip().startswith("#"):
-                try:
-                    keys.append(AccessKey.from_line(line))
-                except KeyRingError as error:
-                    raise KeyRingError(f"line {number} of the access keys: {error}") from None
+        for number, line in lines_of(text):
+            try:
+                keys.append(AccessKey.from_line(line))
+            except KeyRingError as error:
+                raise KeyRingError(f"line {number} of the access keys: {error}") from None
         return cls(keys)
 
     @property
