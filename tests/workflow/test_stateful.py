@@ -60,8 +60,8 @@ class Streams(RuleBasedStateMachine):
 
     place: Place
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(batch=BATCHES)
+    def begin(self, batch: list[tuple[str | None, int]]) -> None:
         clocks: list[Clock] = []
 
         def around(database: Database) -> Database:
@@ -74,6 +74,7 @@ class Streams(RuleBasedStateMachine):
         self.run = Run("default", "wf", f"run-{secrets.token_hex(6)}")
         self.streams: dict[str, Modelled] | None = None
         self.ended_at: int | None = None
+        self.append("a", batch, 10_000, 2, 0)
 
     def teardown(self) -> None:
         self.place.empty()
@@ -143,6 +144,22 @@ class Streams(RuleBasedStateMachine):
         assert (appended.accepted, appended.deduped) == (len(decision.new), len(batch) - len(decision.new))
         self.same(appended.stream, name)
 
+    @rule(name=st.sampled_from(NAMES), count=st.integers(1, 4), who=st.integers(0, 1))
+    def append_what_is_new(self, name: str, count: int, who: int) -> None:
+        self.append(name, [(None, number % 2) for number in range(count)], 10_000, None, who)
+
+    @rule(name=st.sampled_from(NAMES), who=st.integers(0, 1))
+    def deliver_all(self, name: str, who: int) -> None:
+        self.deliver(name, 0, 500, who)
+
+    @rule(name=st.sampled_from(NAMES))
+    def outlive(self, name: str) -> None:
+        """Close a stream, and let it expire."""
+        self.end(name, None, 1, 0)
+        self.time_passes_up_to_the_end(name, 0)
+        self.sweep(0)
+
+    @precondition(lambda self: len(self.streams or ()) == 2)
     @rule(
         name=st.sampled_from(NAMES),
         reason=st.sampled_from((None, "broke")),
@@ -158,6 +175,16 @@ class Streams(RuleBasedStateMachine):
             self.set(name, answers[1])
             self.same(answers[0], name)
 
+    @rule(name=st.sampled_from(NAMES), early=st.integers(0, 1))
+    def time_passes_up_to_the_end(self, name: str, early: int) -> None:
+        found = (self.streams or {}).get(name)
+        instants = [] if found is None else [found.state.lease_until, found.state.expires_at]
+        for instant in instants:
+            if instant is not None and instant - early > self.now:
+                for clock in self.clocks:
+                    clock.now = instant - early
+
+    @precondition(lambda self: self.streams is not None)
     @rule(name=st.sampled_from(NAMES), who=st.integers(0, 1))
     def renew(self, name: str, who: int) -> None:
         answers = self.both(
@@ -200,6 +227,7 @@ class Streams(RuleBasedStateMachine):
         self.services[0].end_run(self.run)
         self.ended_at = self.now if self.ended_at is None else self.ended_at
 
+    @precondition(lambda self: sum(len(found.items) for found in (self.streams or {}).values()) > 6)
     @rule()
     def delete_run(self) -> None:
         assert self.services[0].delete_run(self.run) is (self.streams is not None)
@@ -273,7 +301,7 @@ def run(place: Place, examples: int, steps: int) -> None:
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_the_service_says_what_the_rules_say(place: Place) -> None:
-    run(place, 25, 25)
+    run(place, 40, 25)
 
 
 @pytest.mark.long
