@@ -306,4 +306,4 @@ def test_the_service_says_what_the_rules_say(place: Place) -> None:
 
 @pytest.mark.long
 def test_the_service_says_what_the_rules_say_in_many_stories(place: Place) -> None:
-    run(place, 150, 50)
+    run(place, 80, 40)
