@@ -10,13 +10,6 @@ from tailrace.testing.reading import Background
 from tailrace.workflow.embedded import EmbeddedService
 
 
-def held(place: Place, name: str) -> str:
-    """Return a statement that locks a stream by its name."""
-    table = place.named("workflow_streams")
-    literal = f"'\\x{name.encode().hex()}'::bytea" if place.engine == "postgres" else f"'{name}'"
-    return f"SELECT id FROM {table} WHERE name = {literal} FOR UPDATE"
-
-
 @pytest.mark.parametrize("place", ["postgres", "mariadb"], indirect=True)
 def test_a_run_is_removed_whatever_others_do_with_theirs(service: EmbeddedService, place: Place) -> None:
     # Few rows: to look at all of them would be the quickest way, if it were not for locks.
@@ -26,7 +19,7 @@ def test_a_run_is_removed_whatever_others_do_with_theirs(service: EmbeddedServic
     service.append(other, items("x"))
     with closing(place.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("BEGIN")
-        cursor.execute(held(place, other.topic))
+        cursor.execute(place.held(other.topic))
         assert len(cursor.fetchall()) == 1
         assert service.delete_run(mine.run)
         cursor.execute("ROLLBACK")
@@ -39,7 +32,7 @@ def test_a_removal_waits_for_who_appends_and_leaves_nothing_of_it(service: Embed
     service.append(stream, items("x"))
     with closing(place.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("BEGIN")
-        cursor.execute(held(place, stream.topic))
+        cursor.execute(place.held(stream.topic))
         ((number,),) = cursor.fetchall()
         deleting = Background(lambda: service.delete_run(stream.run))
         place.until_somebody_waits()
