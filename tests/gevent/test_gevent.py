@@ -39,6 +39,10 @@ def test_s24_slow_readers_among_greenlets() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "slow_readers.py")
 
 
+def test_streams_of_workflows_among_greenlets() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "workflow_streams.py", timeout=300)
+
+
 @pytest.mark.long
 def test_s24_slow_readers_among_greenlets_in_full() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "slow_readers.py", "-m", "long", timeout=600)

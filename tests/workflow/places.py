@@ -108,6 +108,11 @@ class Place(ABC):
     def named(self, table: str) -> str:
         """Return the name of a table."""
 
+    def held(self, topic: str) -> str:
+        """Return a statement that locks a stream, on a server, as an append does."""
+        name = f"'\\x{topic.encode().hex()}'::bytea" if self.engine == "postgres" else f"'{topic}'"
+        return f"SELECT id FROM {self.named('workflow_streams')} WHERE name = {name} FOR UPDATE"
+
     @abstractmethod
     def somebody_waits(self) -> bool:
         """Return whether somebody waits for what another one has locked."""

@@ -153,10 +153,11 @@ class Line(Wire):
     @override
     def disown(self) -> None:
         if self._cuttable:
-            self.close()
-        else:
-            # Never collected: the driver would say goodbye in the parent's name.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            # Not closed by the driver: a thread of the parent that was reading has the reader's lock, in here for ever.
+            with contextlib.suppress(OSError, AttributeError):
+                os.close(self._connection._sock.detach())
+        # Never collected: that reader would be closed then; and the other driver says goodbye, in the parent's name.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
     def _fileno(self) -> int:
         # What a driver that is closed has instead of a socket raises something.

@@ -39,13 +39,11 @@ SELECT prune_at, id, namespace, workflow_id, run_id FROM {workflow_runs}
 WHERE prune_at <= ? AND (prune_at > ? OR (prune_at = ? AND id > ?)) ORDER BY prune_at, id LIMIT ?
 """
 _PUT_OFF_RUN = "UPDATE {workflow_runs} SET prune_at = ? WHERE id = ?"
-_STREAMS_OF = "SELECT id, name, incarnation FROM {workflow_streams} WHERE run = ? ORDER BY id {for_update}"
+_STREAMS_OF = "SELECT id, name, incarnation FROM {workflow_streams} WHERE run = ? ORDER BY stream_name"
 _DROP_ITEMS = "DELETE FROM {workflow_items} WHERE stream = ?"
 _DROP_STREAM = "DELETE FROM {workflow_streams} WHERE id = ?"
 _DROP_RUN = "DELETE FROM {workflow_runs} WHERE id = ?"
-_CLAIMED = """
-SELECT 1 FROM {workflow_claims} c JOIN {workflow_streams} s ON c.stream = s.id WHERE s.run = ? LIMIT 1
-"""
+_CLAIMED = "SELECT 1 FROM {workflow_claims} WHERE stream IN ?? LIMIT 1"
 _UNBURY = "DELETE FROM {graves} WHERE name = ?"
 _BURY = "INSERT INTO {graves} (name, incarnation, deleted_at) VALUES (?, ?, {stamp})"
 
@@ -147,11 +145,15 @@ def delete_run(ask: Ask, run: Run) -> tuple[bool, list[str]]:
         return False, []
     topics = []
     streams = ask(_STREAMS_OF, row.id)
-    if ask(_CLAIMED, row.id):
-        raise PayloadUnavailableError("an item that refers to a payload was appended meanwhile")
+    # Each by its id, and before its items: that waits for whoever is appending to it, and nobody does any more. To lock
+    # them all by their run might wait for streams of others: few rows are read from end to end, locks and all.
+    for stream, _, _ in streams:
+        ask.do(_DROP_STREAM, stream)
+    for first in range(0, len(streams), CANDIDATES):
+        if ask(_CLAIMED, [stream for stream, _, _ in streams[first : first + CANDIDATES]]):
+            raise PayloadUnavailableError("an item that refers to a payload was appended meanwhile")
     for stream, name, incarnation in streams:
         ask.do(_DROP_ITEMS, stream)
-        ask.do(_DROP_STREAM, stream)
         # For readers who still wait: a stream of that name in a run of that id would be another one.
         ask.do(_UNBURY, name)
         ask.do(_BURY, name, incarnation)
