@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tailrace import units
 from tailrace.backends.sqlite.mounts import filesystem_of
-from tailrace.cli import batches, output, units
+from tailrace.cli import batches, output
 from tailrace.cli.progress import Progress
 from tailrace.errors import DurableStreamUnavailableError, PayloadTooLargeError, TopicSealedError
 from tailrace.records import DurableStreamRecord, TopicCursor

@@ -12,8 +12,10 @@ import httpx
 import pytest
 from tests.cli.commands import PATIENCE, Command
 from tests.http.doors.serving import drained, listener
+from tests.workflow.http.storing import announcing
 
 from tailrace.cli.exits import Code
+from tailrace.workflow.payloads.transport import PATH
 
 _VERSION = "x-durable-workflow-control-plane-version"
 VERSION = {_VERSION: "2"}
@@ -94,6 +96,15 @@ def test_open_to_others_it_needs_keys_that_outlive_it(run: Command, access: tupl
         (("--store", "nothing://"), Code.USAGE, "nothing"),
         (("--workflow-streams", "on"), Code.USAGE, "database"),
         (("--namespace", " "), Code.USAGE, "namespace"),
+        (("--payload-store", "file:///nowhere"), Code.USAGE, "payloads"),
+        (("--store", "sqlite:///runs.db", "--payload-store", "ftp://x"), Code.USAGE, "file:///dir"),
+        (
+            ("--store", "sqlite:///runs.db", "--payload-store", "file:///dev/null/x"),
+            Code.STORE_UNAVAILABLE,
+            "directory",
+        ),
+        (("--payload-max", "1"), Code.USAGE, "max_payload_bytes"),
+        (("--payload-threshold", "many"), Code.USAGE, "many"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(run: Command, options: tuple[str, ...], code: Code, word: str) -> None:
@@ -164,6 +175,20 @@ def test_workflow_streams_are_served_as_they_are_asked_for(start: Started, home:
     assert httpx.get(f"{url}/api/cluster/info", headers=VERSION).status_code == 404
     process.terminate()
     ended(process, Code.TERMINATED)
+
+
+def test_payloads_are_stored_where_and_as_large_as_it_is_said(start: Started, home: Path) -> None:
+    payloads = ("--payload-store", (home / "payloads").as_uri(), "--payload-threshold", "1KiB", "--payload-max", "2kB")
+    process, url = start("--store", f"sqlite:///{home}/runs.db", *payloads)
+    with httpx.Client(base_url=url, timeout=PATIENCE, headers=VERSION) as client:
+        told = client.get("/api/cluster/info").json()["namespace"]["external_payload_storage"]
+        assert (told["threshold_bytes"], told["transport"]["limits"]["max_payload_bytes"]) == (1024, 2000)
+        for size, status in ((2000, 201), (2001, 413)):
+            content = b"x" * size
+            assert client.post(PATH, content=content, headers=announcing(content)).status_code == status
+    process.terminate()
+    ended(process, Code.TERMINATED)
+    assert [path.stat().st_size for path in (home / "payloads" / "default").iterdir()] == [2000]
 
 
 def test_a_signal_ends_reads_of_workflow_streams_with_an_answer(start: Started, home: Path) -> None:

@@ -24,6 +24,7 @@ _FACADE = f"{_PURE} arguments forks native spi engine"
 ARROWS = {
     "errors": "",
     "limits": "",
+    "units": "",
     "boundaries": "",
     "forks": "",
     "native": "",
@@ -73,10 +74,10 @@ ARROWS = {
     "asgi": "",
     "sse": f"{_PURE} arguments facade aio asgi tokens",
     "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
-    "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens wire workflow",
+    "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens units wire workflow",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
-    "cli": f"{_FACADE} sweeping topic subscription client testing tokens server workflow",
+    "cli": f"{_FACADE} sweeping topic subscription client testing tokens units server workflow",
 }
 
 # Third-party and platform modules that belong to one folder each.

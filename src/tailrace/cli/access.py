@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from tailrace.cli import output, units
+from tailrace import units
+from tailrace.cli import output
 from tailrace.cli.extras import need_server
 from tailrace.cli.options import Json
 from tailrace.tokens import ringfile

@@ -4,7 +4,7 @@ from tailrace.cli import facts, output
 from tailrace.cli.exits import Code, Stop
 from tailrace.cli.options import Json, Store, TopicName
 from tailrace.cli.store import open_client
-from tailrace.cli.units import human_bytes
+from tailrace.units import human_bytes
 
 
 def describe(topic: TopicName, store: Store = None, as_json: Json = False) -> None:

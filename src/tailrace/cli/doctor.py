@@ -8,10 +8,10 @@ from tailrace.cli.options import Json, Store
 from tailrace.cli.round_trip import round_trip
 from tailrace.cli.store import default_url, open_client
 from tailrace.cli.store_facts import capabilities, limits_of, warnings
-from tailrace.cli.units import human_bytes
 from tailrace.cli.versions import versions
 from tailrace.errors import DurableStreamError, InvalidArgumentError
 from tailrace.options import parse_url
+from tailrace.units import human_bytes
 
 
 def doctor(store: Store = None, as_json: Json = False) -> None:

@@ -25,6 +25,7 @@ from tailrace.workflow.errors import (
     StreamNotFoundError,
     WorkflowStreamError,
 )
+from tailrace.workflow.payloads import PayloadUnavailableError
 
 
 class Code(enum.IntEnum):
@@ -103,6 +104,7 @@ _CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
     (StreamFullError, Code.STREAM_FULL),
     (IdempotencyConflictError, Code.CONFLICT),
     (RunExistsError, Code.CONFLICT),
+    (PayloadUnavailableError, Code.STORE_UNAVAILABLE),
     # Whatever else an operation on runs refuses lies in what it was asked.
     (WorkflowStreamError, Code.USAGE),
 )

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tailrace.cli import output, units
+from tailrace import units
+from tailrace.cli import output
 from tailrace.cli.exits import Code, Stop
 from tailrace.cli.extras import need_server
 from tailrace.cli.options import Store
@@ -17,6 +18,7 @@ from tailrace.cli.store import default_url
 from tailrace.tokens import KeyRing
 from tailrace.tokens.ring import KEYS_VARIABLE
 from tailrace.workflow.model import DEFAULT_NAMESPACE
+from tailrace.workflow.payloads.settings import PayloadSettings
 
 
 class Switch(enum.StrEnum):
@@ -65,6 +67,12 @@ Namespaces = Annotated[list[str] | None, typer.Option("--namespace", metavar="NA
     show_default=False, help="A namespace of workflows, instead of default. Repeat for more.")]  # fmt: skip
 Runs = Annotated[RunsBegin, typer.Option("--runs", envvar="TAILRACE_RUNS",
     help="Whether a workflow run begins with its first append, or has to be registered.")]  # fmt: skip
+PayloadStore = Annotated[str, typer.Option("--payload-store", metavar="URL", envvar="TAILRACE_PAYLOAD_STORE",
+    show_default=False, help="Large payloads of workflow streams: file:///dir or s3://bucket/prefix.")]  # fmt: skip
+PayloadThreshold = Annotated[int, typer.Option("--payload-threshold", parser=units.size, metavar="BYTES",
+    envvar="TAILRACE_PAYLOAD_THRESHOLD", help="Clients upload payloads with more bytes than that.")]  # fmt: skip
+PayloadMax = Annotated[int, typer.Option("--payload-max", parser=units.size, metavar="BYTES",
+    envvar="TAILRACE_PAYLOAD_MAX", help="Bytes of one uploaded payload, at most.")]  # fmt: skip
 AccessLog = Annotated[bool, typer.Option("--access-log", help="Log each request, without tickets and tokens.")]
 
 
@@ -85,6 +93,9 @@ def serve(
     workflow_streams: Streams = None,
     namespace: Namespaces = None,
     runs: Runs = RunsBegin.IMPLICIT,
+    payload_store: PayloadStore = "",
+    payload_threshold: PayloadThreshold = "64KiB",  # type: ignore[assignment]
+    payload_max: PayloadMax = "16MiB",  # type: ignore[assignment]
     grace: Grace = "20",  # type: ignore[assignment]
     access_log: AccessLog = False,
     store: Store = None,
@@ -110,6 +121,8 @@ def serve(
         streams=None if workflow_streams is None else workflow_streams is Switch.ON,
         namespaces=namespace or (DEFAULT_NAMESPACE,),
         registered=runs is RunsBegin.REGISTERED,
+        payload_store=payload_store,
+        payloads=PayloadSettings(threshold_bytes=payload_threshold, max_payload_bytes=payload_max),
     )
     is_private = uds is not None or listening.is_loopback(host)
     if not allowed and not is_private:

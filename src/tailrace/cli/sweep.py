@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from tailrace.cli import output, units
+from tailrace import units
+from tailrace.cli import output
 from tailrace.cli.exits import Code, Stop
 from tailrace.cli.options import Json, Store
 from tailrace.cli.store import open_client
-from tailrace.cli.units import human_bytes
 from tailrace.retention import Retention
 from tailrace.spi import SweepBudget, SweepReport
 from tailrace.sweeping import sweep_until
+from tailrace.units import human_bytes
 
 _BUDGET = SweepBudget()
 _EVERY = 60.0

@@ -8,8 +8,8 @@ import typer
 from tailrace.cli import facts, output
 from tailrace.cli.options import Json, Store
 from tailrace.cli.store import open_client
-from tailrace.cli.units import human_bytes
 from tailrace.spi import Maintenance, TopicInfo
+from tailrace.units import human_bytes
 
 Prefix = Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Only names that start so.", show_default=False)]
 

@@ -3,12 +3,12 @@
 import logging
 import stat
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from starlette.middleware.cors import CORSMiddleware
 
-from tailrace.errors import InvalidArgumentError, KeyRingError
+from tailrace.errors import InvalidArgumentError, KeyRingError, StoreUnusableError
 from tailrace.instrument import Hook
 from tailrace.opening import open_backend
 from tailrace.server.access import AccessKeys, Chain, JwtGate, KeyFile, KeyGate, TicketGate
@@ -22,6 +22,9 @@ from tailrace.spi import Backend, Relational
 from tailrace.tokens import KeyRing
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import DEFAULT_NAMESPACE
+from tailrace.workflow.payloads import PayloadDriver, open_driver
+from tailrace.workflow.payloads.settings import PayloadSettings
+from tailrace.workflow.payloads.transport import HEADERS as PAYLOAD_HEADERS
 from tailrace.workflow.settings import WorkflowSettings
 
 logger = logging.getLogger("tailrace.server")
@@ -29,8 +32,9 @@ logger = logging.getLogger("tailrace.server")
 _VERSION = VERSION_HEADER.decode()
 
 MAX_KEY_BYTES = 256 * 1024
-CORS_HEADERS = ("authorization", "content-type", "last-event-id", "cache-control", "x-namespace", _VERSION)
-CORS_EXPOSED = ("retry-after", _VERSION)
+CORS_HEADERS = ("authorization", "content-type", "last-event-id", "cache-control", "x-namespace", _VERSION,
+                *PAYLOAD_HEADERS)  # fmt: skip
+CORS_EXPOSED = ("retry-after", _VERSION, *PAYLOAD_HEADERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +45,15 @@ class Workflow:
         streams: ``None``: where the store is a database.
         namespaces: Those that exist.
         registered: Whether somebody has to register a run; otherwise it begins with its first append.
+        payload_store: URL of the storage of payloads outside of the database; empty without one.
+        payloads: How much of them there may be.
     """
 
     streams: bool | None = None
     namespaces: Collection[str] = (DEFAULT_NAMESPACE,)
     registered: bool = False
+    payload_store: str = ""
+    payloads: PayloadSettings = field(default_factory=PayloadSettings)
 
     def __post_init__(self) -> None:
         for name in self.namespaces:
@@ -55,15 +63,27 @@ class Workflow:
         """Return the operations on runs in a store; ``None`` if they are not served.
 
         Raises:
-            InvalidArgumentError: They are to be served, and the store is no database.
+            InvalidArgumentError: They are to be served, and the store is no database; or there is a storage of their
+                payloads, and they are not.
+            PayloadUnavailableError: The directory of payloads can not be used.
+            StoreUnusableError: The storage needs an extra that is not installed.
         """
         settings = WorkflowSettings(
             namespaces=frozenset(map(namespace_of, self.namespaces)),
             runs="registered" if self.registered else "implicit",
         )
         if self.streams is False or (self.streams is None and not isinstance(backend, Relational)):
+            if self.payload_store:
+                raise InvalidArgumentError("payloads are stored for workflow streams, which are not served")
             return None
-        return EmbeddedService(backend, settings)
+        driver = self._driver() if self.payload_store else None
+        return EmbeddedService(backend, settings, payload_driver=driver, payload_settings=self.payloads)
+
+    def _driver(self) -> PayloadDriver:
+        try:
+            return open_driver(self.payload_store)
+        except ModuleNotFoundError as missing:
+            raise StoreUnusableError(str(missing)) from missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +167,7 @@ def build(
     Raises:
         InvalidArgumentError, KeyRingError: Something of it is wrong.
         DurableStreamUnavailableError: The store is away, or can not be used.
+        PayloadUnavailableError: The storage of payloads is, or can not.
     """
     gate = access.gate(ring, settings)
     names = frozenset(host.lower().removesuffix(".") for host in hosts)
@@ -164,7 +185,7 @@ def build(
     backend, options = open_backend(store, {})
     try:
         service = (workflow or Workflow()).service(backend)
-    except InvalidArgumentError:
+    except BaseException:
         backend.close()
         raise
     application = Application(

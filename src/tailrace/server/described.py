@@ -20,6 +20,7 @@ class Parameter:
     about: str
     schema: Schema
     place: str = "query"
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

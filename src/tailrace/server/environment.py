@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from tailrace import units
 from tailrace.errors import InvalidArgumentError
 from tailrace.server.configuration import Access, Workflow, build
 from tailrace.server.doors import ASGIApplication
@@ -13,6 +14,7 @@ from tailrace.server.settings import ServerSettings
 from tailrace.tokens import KeyRing
 from tailrace.tokens.ring import FILE_VARIABLE, KEYS_VARIABLE
 from tailrace.workflow.model import DEFAULT_NAMESPACE
+from tailrace.workflow.payloads.settings import PayloadSettings
 
 logger = logging.getLogger("tailrace.server")
 
@@ -64,11 +66,17 @@ def workflow_from(environ: Mapping[str, str]) -> Workflow:
         InvalidArgumentError: A variable is wrong.
     """
     streams = _word(environ, "TAILRACE_WORKFLOW_STREAMS", "on", "off")
+    defaults = PayloadSettings()
     runs = _word(environ, "TAILRACE_RUNS", "implicit", "registered")
     return Workflow(
         streams=None if streams is None else streams == "on",
         namespaces=environ.get("TAILRACE_NAMESPACES", "").split() or (DEFAULT_NAMESPACE,),
         registered=runs == "registered",
+        payload_store=environ.get("TAILRACE_PAYLOAD_STORE", ""),
+        payloads=PayloadSettings(
+            threshold_bytes=_size(environ, "TAILRACE_PAYLOAD_THRESHOLD", defaults.threshold_bytes),
+            max_payload_bytes=_size(environ, "TAILRACE_PAYLOAD_MAX", defaults.max_payload_bytes),
+        ),
     )
 
 
@@ -89,6 +97,14 @@ def _word(environ: Mapping[str, str], name: str, *known: str) -> str | None:
     if word not in (None, *known):
         raise InvalidArgumentError(f"{name} must be {' or '.join(known)}")
     return word
+
+
+def _size(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name)
+    try:
+        return units.size(text) if text else default
+    except ValueError as error:
+        raise InvalidArgumentError(f"{name}: {error}") from None
 
 
 def _path(environ: Mapping[str, str], name: str) -> Path | None:

@@ -72,6 +72,11 @@ class Request:
         extensions: Mapping[str, Offer] = self.scope.get("extensions") or {}
         return extensions.get(OFFER)
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """All headers, by their names in lower case; of one that came twice, the first."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(self.scope["headers"])}
+
     def count(self, name: str, default: int, *, at_least: int = 1, at_most: int) -> int:
         """Return a parameter that is a whole number."""
         text = self.query.get(name)
@@ -167,5 +172,6 @@ def _within(body: bytes, limit: int) -> bytes:
 
 
 def _too_large(limit: int) -> Problem:
-    # The rest of the body is not read: the connection can not be used again.
-    return Problem("too-large", f"the body is over the limit of {limit} bytes", headers=((b"connection", b"close"),))
+    # Without "connection: close": the connection would be reset under a client that still sends. It is given some time
+    # to come to its end, and read this.
+    return Problem("too-large", f"the body is over the limit of {limit} bytes")

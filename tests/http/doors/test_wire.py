@@ -279,6 +279,21 @@ def timer_of(connection: Connection, *, expire: bool = False) -> float | None:
     return asyncio.run_coroutine_threadsafe(look(), connection.loop).result(PATIENCE)
 
 
+def test_who_still_sends_what_is_too_large_gets_to_read_that_and_may_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "linger", PATIENCE)
+    with served(settings=ServerSettings(max_body=10)) as server, server.connect() as client:
+        client.sendall(
+            b"POST " + RECORDS + b" HTTP/1.1\r\n" + HOST + b"content-length: 400000\r\n\r\n" + b"x" * 100_000
+        )
+        answer = client.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"connection: close" not in answer
+        client.sendall(b"x" * 300_000 + b"GET /healthz HTTP/1.1\r\n" + HOST + b"connection: close\r\n\r\n")
+        rest = drained(client)
+
+    assert b"HTTP/1.1 200 " in rest
+
+
 HALF = b"GET /healthz HTTP/1.1\r\nhost: loc"
 WHOLE = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 

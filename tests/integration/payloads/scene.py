@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.integration.payloads.inside import GRACE, Inside
 from typing_extensions import override
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
-from tailrace.spi import Ask, Relational
+from tailrace.spi import Relational
 from tailrace.workflow.embedded import EmbeddedService, open_service
 from tailrace.workflow.model import Appended, NewItem, Run, StreamRef
 from tailrace.workflow.payloads import Digest, DirectReference, PayloadDriver, RuntimeReference, open_driver
 from tailrace.workflow.payloads.settings import PayloadSettings
 from tailrace.workflow.settings import WorkflowSettings
-
-GRACE = 3600.0
-HOUR = int(GRACE * 1_000_000)
 
 
 class Interposed(PayloadDriver):
@@ -63,7 +61,7 @@ class Interposed(PayloadDriver):
         self.before.pop(operation, lambda: None)()
 
 
-class Scene:
+class Scene(Inside):
     """One service on a database of its own; everything in it is closed with it."""
 
     def __init__(self, url: str, folder: Path, **settings: Any) -> None:
@@ -116,47 +114,11 @@ class Scene:
             stream.topic.encode(),
         )
 
-    def age(self) -> None:
-        """Let the grace of every upload pass, and the time after which what failed is tried again."""
-        self.change("UPDATE {workflow_payloads} SET uploaded_at = uploaded_at - ?", HOUR)
-        self.change("UPDATE {workflow_payloads} SET discard_at = uploaded_at WHERE discard_at IS NOT NULL")
-
     def retry(self) -> None:
         """Let the time pass after which what failed is tried again."""
         self.change("UPDATE {workflow_streams} SET reclaim_at = expires_at WHERE reclaim_at IS NOT NULL")
         self.change("UPDATE {workflow_runs} SET prune_at = ended_at WHERE prune_at IS NOT NULL")
         self.change("UPDATE {workflow_payloads} SET discard_at = uploaded_at WHERE discard_at IS NOT NULL")
-
-    def change(self, statement: str, *values: int | bytes) -> None:
-        def work(ask: Ask) -> tuple[None, list[str]]:
-            ask.do(statement, *values)
-            return None, []
-
-        self.database.change(work, 10.0)
-
-    def count(self, table: str) -> int:
-        rows = self.database.look(lambda ask: ask(f"SELECT count(*) FROM {{{table}}}"))
-        return int(rows[0][0])
-
-    @property
-    def states(self) -> list[int]:
-        """How far each payload has come."""
-        return [row[0] for row in self.database.look(lambda ask: ask("SELECT state FROM {workflow_payloads}"))]
-
-    @property
-    def objects(self) -> list[str]:
-        """Ids, or names, of what is in the storage."""
-        found = (path for path in self.root.glob("*/**/*") if path.is_file())
-        return sorted(path.name.partition(".")[0] for path in found)
-
-    @contextlib.contextmanager
-    def storage_away(self) -> Iterator[None]:
-        aside = self.root.with_name("aside")
-        self.root.rename(aside)
-        self.root.write_text("a file where the directory was")
-        yield
-        self.root.unlink()
-        aside.rename(self.root)
 
     def run_id(self, run: Run) -> int:
         """The row's."""

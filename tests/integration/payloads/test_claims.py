@@ -53,6 +53,15 @@ def test_an_upload_can_be_fetched_and_is_claimed_by_the_append_that_refers_to_it
     assert scene.service.payloads.fetch("default", reference.reference_id)[1] == b"payload"
 
 
+def test_a_fetch_that_expects_another_payload_does_not_ask_the_storage(scene: Scene) -> None:
+    reference = scene.upload()
+    assert scene.service.payloads.fetch("default", reference.reference_id, reference.digest)[1] == b"payload"
+
+    with scene.storage_away(), pytest.raises(PayloadIntegrityError) as error:
+        scene.service.payloads.fetch("default", reference.reference_id, Digest.of(b"another"))
+    assert error.value.reference_id == reference.reference_id
+
+
 def test_the_same_upload_twice_is_one_object_and_in_another_namespace_another(scene: Scene) -> None:
     assert scene.upload() == scene.upload()
     assert len(scene.objects) == 1

@@ -87,9 +87,10 @@ def serving(
     access: Access | None = None,
     workflow: Workflow | None = None,
     settings: ServerSettings | None = None,
+    store: str | None = None,
     **headers: str | None,
 ) -> Iterator[Api]:
-    """Serve a SQLite store in a folder while a test runs."""
-    with served(f"sqlite:///{folder}/runs.db", access, workflow=workflow, settings=settings) as server:
+    """Serve a SQLite store in a folder, or a store that is named, while a test runs."""
+    with served(store or f"sqlite:///{folder}/runs.db", access, workflow=workflow, settings=settings) as server:
         with Api(server, **headers) as api:
             yield api

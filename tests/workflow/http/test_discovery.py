@@ -1,9 +1,11 @@
 """Discovery says what is true: the sections of the contract, and bounds that are those that are kept."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.workflow.http.api import VERSION, Api, a_stream, said
+from tests.workflow.http.storing import storing
 
 from tailrace.server.workflow.reasons import REASONS
 from tailrace.server.workflow.routes import ROUTES
@@ -88,6 +90,30 @@ def test_the_namespace_is_told_if_there_is_one_of_that_name(api: Api, info: Any)
     other = api.get("/api/cluster/info", headers={VERSION: None, "x-namespace": "none"})
     assert other.status_code == 200
     assert "namespace" not in other.json()
+
+
+def test_a_storage_of_payloads_is_told_where_the_published_client_looks(tmp_path: Path) -> None:
+    with storing(tmp_path, threshold_bytes=10, max_payload_bytes=20, request_timeout=5.0) as at:
+        told = at.api.get("/api/cluster/info", headers={VERSION: None}).json()
+        elsewhere = at.api.get("/api/cluster/info", headers={VERSION: None, "x-namespace": "none"}).json()
+
+    assert told["namespace"]["external_payload_storage"] == {
+        "status": "available",
+        "threshold_bytes": 10,
+        "transport": {
+            "schema": "durable-workflow.v2.runtime-external-payload-transport.v1",
+            "version": 1,
+            "reference_schema": "durable-workflow.v2.runtime-external-payload-reference.v1",
+            "mode": "authenticated_namespace_runtime",
+            "upload": {"method": "POST", "path": "/api/external-payloads/v1"},
+            "fetch": {"method": "GET", "path_template": "/api/external-payloads/v1/{referenceId}"},
+            "limits": {"max_payload_bytes": 20, "request_timeout_seconds": 5.0},
+        },
+        "direct_provider_adapters": {"capability_negotiated": True, "enabled": True},
+    }
+    assert told["worker_protocol"] == {"server_capabilities": {"runtime_external_payload_transport": True}}
+    assert "namespace" not in elsewhere
+    assert "worker_protocol" not in elsewhere
 
 
 def test_a_worker_learns_that_there_are_no_tasks_here(api: Api, info: Any) -> None:

@@ -1,5 +1,6 @@
 """What stands before all routes stands before ``/api`` too, and answers there as everything there does."""
 
+import sys
 from pathlib import Path
 
 import httpx
@@ -8,12 +9,13 @@ from tests.http.doors.serving import served
 from tests.http.exchange import scope_of
 from tests.workflow.http.api import VERSION, Api, a_stream, said, serving
 
-from tailrace.errors import InvalidArgumentError
+from tailrace.errors import InvalidArgumentError, StoreUnusableError
 from tailrace.server import ServerSettings
 from tailrace.server.configuration import Access, Workflow, build
 from tailrace.server.environment import workflow_from
 from tailrace.server.request import path_of
 from tailrace.tokens import KeyRing
+from tailrace.workflow.payloads.settings import PayloadSettings
 
 APP = "https://app.example.org"
 
@@ -61,6 +63,22 @@ def test_it_can_not_be_served_from_what_is_no_database() -> None:
         build("memory://", KeyRing.new(), Access(), settings=ServerSettings(), workflow=Workflow(streams=True))
 
 
+def test_payloads_have_no_storage_where_streams_are_not_served(tmp_path: Path) -> None:
+    workflow = Workflow(payload_store=tmp_path.as_uri())
+    with pytest.raises(InvalidArgumentError, match="payloads"):
+        build("memory://", KeyRing.new(), Access(), settings=ServerSettings(), workflow=workflow)
+
+
+def test_a_storage_whose_extra_is_not_installed_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    monkeypatch.delitem(sys.modules, "tailrace.workflow.payloads.s3", raising=False)
+    workflow = Workflow(payload_store="s3://bucket")
+    with pytest.raises(StoreUnusableError, match=r"tailrace\[s3\]"):
+        build(f"sqlite:///{tmp_path}/s", KeyRing.new(), Access(), settings=ServerSettings(), workflow=workflow)
+
+
 @pytest.mark.parametrize("name", ["", " a", "a\n", "é", "x" * 129])
 def test_a_namespace_that_none_can_be(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match="namespace"):
@@ -82,13 +100,23 @@ def test_without_a_namespace_there_are_no_runs() -> None:
             {"TAILRACE_NAMESPACES": "a b", "TAILRACE_RUNS": "registered"},
             Workflow(namespaces=["a", "b"], registered=True),
         ),
+        (
+            {
+                "TAILRACE_PAYLOAD_STORE": "file:///p",
+                "TAILRACE_PAYLOAD_THRESHOLD": "1KiB",
+                "TAILRACE_PAYLOAD_MAX": "2kB",
+            },
+            Workflow(payload_store="file:///p", payloads=PayloadSettings(threshold_bytes=1024, max_payload_bytes=2000)),
+        ),
     ],
 )
 def test_the_environment_says_what_is_served(given: dict[str, str], workflow: Workflow) -> None:
     assert workflow_from(given) == workflow
 
 
-@pytest.mark.parametrize("name", ["TAILRACE_WORKFLOW_STREAMS", "TAILRACE_RUNS"])
+@pytest.mark.parametrize(
+    "name", ["TAILRACE_WORKFLOW_STREAMS", "TAILRACE_RUNS", "TAILRACE_PAYLOAD_THRESHOLD", "TAILRACE_PAYLOAD_MAX"]
+)
 def test_the_environment_can_be_wrong(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=name):
         workflow_from({name: "yes"})

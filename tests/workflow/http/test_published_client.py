@@ -1,13 +1,22 @@
-"""The published client drives every operation, unchanged."""
+"""The published client drives every operation, unchanged, on every database."""
 
 import asyncio
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from durable_workflow import WorkflowStreamAppendItem as Item
 from durable_workflow.external_storage import LocalFilesystemExternalStorage
-from tests.workflow.http.api import Api, a_run
+from tests.workflow.http.api import Api, a_run, serving
 from tests.workflow.http.published import published
+
+
+@pytest.fixture(scope="module")
+def api(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder: Path = tmp_path_factory.mktemp("published")
+    with serving(folder, store=database) as api:
+        yield api
 
 
 def ids() -> tuple[str, str, str]:

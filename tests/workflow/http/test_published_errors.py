@@ -21,10 +21,12 @@ def keys() -> dict[str, tuple[str, AccessKey]]:
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory, keys: dict[str, tuple[str, AccessKey]]) -> Iterator[Api]:
+def api(
+    database: str, tmp_path_factory: pytest.TempPathFactory, keys: dict[str, tuple[str, AccessKey]]
+) -> Iterator[Api]:
     folder: Path = tmp_path_factory.mktemp("errors")
     access = Access(keys=AccessKeys(key for _, key in keys.values()).text)
-    with serving(folder, access=access, workflow=Workflow(registered=True)) as api:
+    with serving(folder, access=access, workflow=Workflow(registered=True), store=database) as api:
         yield api
 
 

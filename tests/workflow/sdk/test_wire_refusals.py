@@ -7,6 +7,8 @@ from tests.workflow.sdk.answers import KEYED, PLAIN, SHOWN, STORED, STREAM, TOKE
 from tailrace import workflow
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.workflow import errors
+from tailrace.workflow.payloads import PayloadError, PayloadMediaTypeError, PayloadUnavailableError
+from tailrace.workflow.payloads import errors as payloads
 from tailrace.workflow.remote import RefusedError
 
 
@@ -20,10 +22,10 @@ def test_a_full_stream_is_told_at_once(opened: Opened) -> None:
 
 KINDS = [
     kind
-    for kind in vars(errors).values()
+    for kind in (*vars(errors).values(), *vars(payloads).values())
     if isinstance(kind, type)
     and issubclass(kind, errors.WorkflowStreamError)
-    and kind is not errors.WorkflowStreamError
+    and kind not in (errors.WorkflowStreamError, PayloadError, PayloadMediaTypeError, PayloadUnavailableError)
 ]
 
 
@@ -35,6 +37,19 @@ def test_every_reason_of_the_table_is_its_error(opened: Opened, kind: type[error
             opened(server.url)("describe", STREAM)
     assert type(refused.value) is kind
     assert (str(refused.value), refused.value.details) == ("no", more)
+
+
+def test_a_storage_of_payloads_that_is_away_is_tried_again_and_then_told(opened: Opened) -> None:
+    away = refusal(b"503 Away", PayloadUnavailableError.reason, retryable=True)
+    with Scripted(in_turn(away, told(STORED))) as server:
+        opened(server.url)("append", STREAM, [PLAIN])
+        # Nothing was stored, so it is safe to try again also without keys.
+        assert len(server.asked) == 2
+    with Scripted(in_turn(away)) as server:
+        with pytest.raises(PayloadUnavailableError) as refused:
+            opened(server.url)("append", STREAM, [PLAIN])
+        assert len(server.asked) > 1
+    assert refused.value.details == {"retryable": True}
 
 
 def test_a_reason_that_nobody_here_knows_is_told_as_it_is(opened: Opened) -> None:

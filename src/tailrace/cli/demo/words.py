@@ -10,7 +10,7 @@ from tailrace.cli.demo.referee import Play
 from tailrace.cli.demo.stage import TOPIC, Stage
 from tailrace.cli.demo.text import events
 from tailrace.cli.demo.verdict import Verdict
-from tailrace.cli.units import human_bytes
+from tailrace.units import human_bytes
 
 
 def introduction(name: str, content: bytes, play: Play, stage: Stage) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tailrace.cli import feeding, output, units
+from tailrace import units
+from tailrace.cli import feeding, output
 from tailrace.cli.exits import Code, Stop
 from tailrace.cli.options import Json
 from tailrace.cli.progress import Progress, ending_of

@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from tailrace.cli import units
+from tailrace import units
 from tailrace.cli.options import STORE_VARIABLE
 from tailrace.workflow.model import DEFAULT_NAMESPACE
 

@@ -4,33 +4,36 @@ The size that it declares, who asks, the role, the version, the namespace: so th
 namespaces, and who is not let in nothing about versions.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from tailrace.server.principals import Principal
 from tailrace.server.request import Request
 from tailrace.server.roles import Role
-from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER, Refusal
+from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER, WORKER_VERSION_HEADER, Refusal
 from tailrace.workflow.errors import NamespaceNotFoundError
 from tailrace.workflow.model import DEFAULT_NAMESPACE
 
 
-def check_size(request: Request, limit: int) -> None:
+def check_size(request: Request, limit: int, refusal: Callable[[int], Refusal]) -> None:
     """Refuse a body that says that it is too large, before a byte of it is read.
 
     Raises:
-        Refusal: ``payload_too_large``.
+        Refusal: What ``refusal`` returns.
     """
     declared = request.header(b"content-length")
     if declared is not None and declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
-        raise too_large(limit)
+        raise refusal(limit)
 
 
 def too_large(limit: int) -> Refusal:
-    """Return the refusal of a body that is."""
-    # The rest of it is not read: the connection can not be used again.
-    return Refusal(
-        "payload_too_large", f"a request may have {limit} bytes", headers=((b"connection", b"close"),), limit=limit
-    )
+    """Return the refusal of a body that is larger than a request may be."""
+    return Refusal("payload_too_large", f"a request may have {limit} bytes", limit=limit)
+
+
+def oversized(limit: int) -> Refusal:
+    """Return the refusal of a body that is larger than a payload may be."""
+    message = f"a payload may have {limit} bytes"
+    return Refusal("external_payload_oversized", message, limit=limit, retryable=False)
 
 
 def namespace_in(request: Request) -> str:
@@ -61,14 +64,17 @@ def check_role(principal: Principal, namespace: str, allowed: Collection[Role]) 
         )
 
 
-def check_version(request: Request) -> None:
+def check_version(request: Request, *, workers: bool = False) -> None:
     """Refuse who does not say which contract they speak, or another one.
+
+    Args:
+        workers: Whether the version of a worker's protocol will do: workers send no other one.
 
     Raises:
         Refusal: ``missing_control_plane_version`` or ``unsupported_control_plane_version``.
     """
     asked = request.header(VERSION_HEADER)
-    if asked == VERSION:
+    if asked == VERSION or (workers and asked is None and request.header(WORKER_VERSION_HEADER) is not None):
         return
     name = VERSION_HEADER.decode()
     reason = "missing_control_plane_version" if asked is None else "unsupported_control_plane_version"

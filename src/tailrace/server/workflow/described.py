@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from tailrace.server.described import JSON, Operation, Parameter
 from tailrace.server.schemas import TEXT, ref
-from tailrace.server.workflow.schemas import whole
+from tailrace.server.workflow.schemas import BYTES, whole
 from tailrace.workflow import bounds
+from tailrace.workflow.payloads.transport import MEDIA_TYPE, PATH
 
 _RUN = "/api/workflows/{workflow_id}/runs/{run_id}"
 _STREAM = f"{_RUN}/streams/{{stream_name}}"
@@ -16,6 +17,18 @@ _EVENT = {
     "properties": {"id": TEXT, "event": {"enum": ["message", "base64", "gap", "end"]}, "data": TEXT},
 }
 _NO_RUN, _NO_STREAM, _ENDED = "instance_not_found", "stream_not_found", ("stream_closed", "stream_errored")
+
+_PAYLOAD = tuple(
+    f"external_payload_{word}" for word in ("not_found", "expired", "unavailable", "unsupported", "integrity_mismatch")
+)
+_ANNOUNCED = tuple(
+    Parameter(name=f"X-Durable-Workflow-Payload-{name}", about=about, schema=schema, place="header", required=True)
+    for name, about, schema in (
+        ("Codec", "Of the payload.", {"enum": sorted(bounds.CODECS)}),
+        ("Size", "How many bytes it has.", {"type": "string", "pattern": "^(0|[1-9][0-9]{0,18})$"}),
+        ("SHA256", "Of these bytes, in lower-case hexadecimal.", {"type": "string", "pattern": "^[0-9a-f]{64}$"}),
+    )
+)
 
 OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/api/cluster/info"): Operation(
@@ -36,7 +49,9 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("GET", _RUN): Operation(summary="Describe a run.", answers={200: (JSON, ref("Run"))}, problems=(_NO_RUN,)),
     ("DELETE", _RUN): Operation(
-        summary="Remove a run with everything in it. Needs the role admin.", answers={204: None}, problems=(_NO_RUN,)
+        summary="Remove a run with everything in it. Needs the role admin.",
+        answers={204: None},
+        problems=(_NO_RUN, "external_payload_held", "external_payload_unavailable"),
     ),
     ("POST", f"{_RUN}/end"): Operation(
         summary="Note that a run has ended. The first end stands; its streams stay as they are.",
@@ -73,7 +88,15 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         answers={200: (JSON, ref("Appended"))},
         body={JSON: ref("Batch")},
         body_required=True,
-        problems=(_NO_RUN, _NO_STREAM, *_ENDED, "stream_full", "idempotency_conflict"),
+        problems=(
+            _NO_RUN,
+            _NO_STREAM,
+            *_ENDED,
+            "stream_full",
+            "idempotency_conflict",
+            *_PAYLOAD,
+            "external_payload_oversized",
+        ),
     ),
     ("POST", f"{_STREAM}/close"): Operation(
         summary="Close a stream, or end it as errored. The first end stands.",
@@ -110,6 +133,27 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         summary="Make a ticket with which a browser may follow a stream for a minute.",
         answers={201: (JSON, ref("Ticket"))},
         body={JSON: ref("StreamTicketRequest")},
+    ),
+    ("POST", PATH): Operation(
+        summary="Upload a payload that items may refer to. The same bytes again are the same payload.",
+        answers={201: (JSON, ref("UploadedPayload"))},
+        parameters=_ANNOUNCED,
+        body={MEDIA_TYPE: BYTES},
+        body_required=True,
+        problems=(
+            "external_payload_oversized",
+            "external_payload_unsupported",
+            "external_payload_integrity_mismatch",
+            "external_payload_exhausted",
+            "external_payload_unavailable",
+            "request_timeout",
+        ),
+    ),
+    ("GET", f"{PATH}/{{reference_id}}"): Operation(
+        summary="Fetch a payload. The answer has the three headers of the request.",
+        answers={200: (MEDIA_TYPE, BYTES)},
+        parameters=_ANNOUNCED,
+        problems=_PAYLOAD,
     ),
 }
 """Every route, by method and path; ``problems`` are reasons, beside those of all routes of its kind."""

@@ -9,15 +9,22 @@ from tailrace.server.response import Response
 from tailrace.server.workflow.call import Call
 from tailrace.server.workflow.contract import CAPABILITY, KEY, contract
 from tailrace.server.workflow.refusals import VERSION, json_answer
+from tailrace.workflow.payloads.transport import discovery as storage
 
 
 async def info(call: Call) -> Response:
     """Answer with what is the same for everybody, and with the namespace that is asked for, if it exists."""
     shared = call.shared
     limits = {"max_request_bytes": shared.max_request, "max_payload_bytes": shared.max_request}
-    content = {**_fixed(), "limits": limits}
+    content: dict[str, Any] = {**_fixed(), "limits": limits}
     if call.namespace in shared.namespaces:
         content["namespace"] = {"name": call.namespace}
+        payloads = shared.service.payloads
+        if payloads.driver is not None:
+            content["namespace"]["external_payload_storage"] = storage(payloads.settings)
+            # No protocol is served, so it has no version. Clients look here before they refer to what they have stored
+            # themselves, and ask whether they may only if this is true.
+            content["worker_protocol"] = {"server_capabilities": {"runtime_external_payload_transport": True}}
     return json_answer(content)
 
 

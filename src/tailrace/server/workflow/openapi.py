@@ -2,20 +2,22 @@
 
 from typing import Any
 
-from tailrace.server.described import Operation, Parameter
+from tailrace.server.described import JSON, Operation, Parameter
+from tailrace.server.roles import Role
 from tailrace.server.schemas import Schema, ref
 from tailrace.server.workflow.described import OPERATIONS
 from tailrace.server.workflow.reasons import REASONS
 from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER
 from tailrace.server.workflow.routes import ROUTES, Route
-from tailrace.server.workflow.schemas import ID, NAME, SCHEMAS
+from tailrace.server.workflow.schemas import ID, NAME, PAYLOAD_ID, SCHEMAS
 
 EVERYWHERE = ("invalid_request", "bad_host", "proxied_without_auth", "unauthorized", "not_found", "method_not_allowed",
-              "payload_too_large", "uri_too_long", "headers_too_large", "server_error")  # fmt: skip
+              "uri_too_long", "headers_too_large", "server_error")  # fmt: skip
 WITH_ROLE = ("forbidden", "namespace_not_found", "unavailable", "unusable_store", "overloaded")
 VERSIONED = ("missing_control_plane_version", "unsupported_control_plane_version")
 THAT_WRITE = ("bad_origin", "unknown_outcome")
-WITH_BODY = ("malformed_json", "unsupported_media_type", "request_timeout", "validation_failed")
+WITHOUT_PAYLOAD = ("payload_too_large",)
+WITH_JSON = ("malformed_json", "unsupported_media_type", "request_timeout", "validation_failed")
 
 _NAMESPACE = Parameter(
     name="X-Namespace",
@@ -23,7 +25,7 @@ _NAMESPACE = Parameter(
     schema={"type": "string", "default": "default"},
     place="header",
 )
-_IN_PATH = {"workflow_id": ID, "run_id": ID, "stream_name": NAME}
+_IN_PATH = {"workflow_id": ID, "run_id": ID, "stream_name": NAME, "reference_id": PAYLOAD_ID}
 
 
 def add_to(document: dict[str, Any]) -> None:
@@ -48,9 +50,11 @@ def reasons_of(method: str, path: str, route: Route, operation: Operation) -> li
         possible |= {*VERSIONED}
     if method != "GET":
         possible |= {*THAT_WRITE}
-    if operation.body:
-        possible |= {*WITH_BODY}
-    if "{" in path:
+    if not route.carries_payload:
+        possible |= {*WITHOUT_PAYLOAD}
+    if JSON in operation.body:
+        possible |= {*WITH_JSON}
+    if "{workflow_id}" in path:
         possible |= {"validation_failed"}
     if "{stream_name}" in path:
         possible |= {"invalid_stream_name"}
@@ -61,12 +65,13 @@ def _operation(method: str, path: str, route: Route, operation: Operation) -> di
     named = [name for name in _IN_PATH if f"{{{name}}}" in path]
     parameters = [_parameter(Parameter(name=name, about="One segment, percent-encoded.", schema=_IN_PATH[name],
                                        place="path"), required=True) for name in named]  # fmt: skip
-    parameters += [_parameter(parameter) for parameter in (*operation.parameters, _NAMESPACE)]
+    parameters += [_parameter(parameter, required=parameter.required) for parameter in operation.parameters]
+    parameters.append(_parameter(_NAMESPACE))
     if route.versioned:
         version = Parameter(
             name=VERSION_HEADER.decode(), about="Of the contract.", schema={"const": VERSION}, place="header"
         )
-        parameters.append(_parameter(version, required=True))
+        parameters.append(_parameter(version, required=Role.WORKER not in (route.roles or ())))
     described: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": "_".join(
@@ -98,10 +103,15 @@ def _responses(reasons: list[str], operation: Operation) -> dict[str, Any]:
     for status, answer in operation.answers.items():
         content = {} if answer is None else {"content": {answer[0]: {"schema": answer[1]}}}
         responses[str(status)] = {"description": "Done.", **content}
-    for status in sorted({REASONS[reason].status for reason in reasons}):
-        meant = [reason for reason in reasons if REASONS[reason].status == status]
+    for status in sorted({status for reason in reasons for status in _statuses(reason)}):
+        meant = [reason for reason in reasons if status in _statuses(reason)]
         responses[str(status)] = {
             "description": "; ".join(f"{reason}: {REASONS[reason].advice}" for reason in meant),
             "content": {"application/json": {"schema": ref("Refusal")}},
         }
     return responses
+
+
+def _statuses(reason: str) -> tuple[int, ...]:
+    row = REASONS[reason]
+    return (row.status,) if row.also is None else (row.status, row.also)

@@ -9,6 +9,7 @@ from tailrace.server.principals import Gate
 from tailrace.server.problems import Problem
 from tailrace.server.request import DisconnectedError, Request
 from tailrace.server.response import Response
+from tailrace.server.roles import Role
 from tailrace.server.service import Service
 from tailrace.server.workflow import checks, routes
 from tailrace.server.workflow.call import Call
@@ -68,14 +69,17 @@ class ControlPlane:
             raise Refusal(
                 "method_not_allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
             )
-        checks.check_size(request, self._shared.max_request)
+        if route.carries_payload:
+            checks.check_size(request, self._shared.max_payload, checks.oversized)
+        else:
+            checks.check_size(request, self._shared.max_request, checks.too_large)
         principal = self._gate.admit(request)
         namespace = checks.namespace_in(request)
         call = Call(self._shared, request, principal, namespace, found.segments, send)
         if route.roles is not None and not (route.ticketed and _has_ticket(call)):
             checks.check_role(principal, namespace, route.roles)
         if route.versioned:
-            checks.check_version(request)
+            checks.check_version(request, workers=Role.WORKER in (route.roles or ()))
         if route.namespaced:
             checks.check_namespace(namespace, self._shared.namespaces)
         return await route.handler(call)

@@ -5,10 +5,15 @@ from typing import NamedTuple
 
 
 class Reason(NamedTuple):
-    """One row of the table."""
+    """One row of the table.
+
+    Attributes:
+        also: Another status that the contract has for it.
+    """
 
     status: int
     advice: str
+    also: int | None = None
 
 
 REASONS: Mapping[str, Reason] = {
@@ -33,6 +38,18 @@ REASONS: Mapping[str, Reason] = {
     "stream_errored": Reason(409, "Stop appending: the stream has ended with an error."),
     "idempotency_conflict": Reason(409, "Give each item a key of its own: this one was used with another payload."),
     "instance_already_started": Reason(409, "Use another id, or `duplicate_policy` `use-existing`."),
+    "external_payload_held": Reason(409, "Try again once the hold on the namespace has ended; a backup has placed it."),
+    "external_payload_not_found": Reason(404, "Upload the payload; one that was deleted does not come back."),
+    "external_payload_expired": Reason(410, "Upload it again, and refer to it sooner."),
+    "external_payload_oversized": Reason(413, "Send at most `limit` bytes; nothing was stored."),
+    "external_payload_unsupported": Reason(
+        422, "Correct the reference or the headers. Status 415: upload it as application/octet-stream.", also=415
+    ),
+    "external_payload_integrity_mismatch": Reason(
+        422, "Compare the bytes with size and SHA-256: one of them is wrong. Nothing was stored."
+    ),
+    "external_payload_exhausted": Reason(429, "Wait until streams that refer to payloads have expired."),
+    "external_payload_unavailable": Reason(503, "The storage of payloads is away; nothing was stored. Try again."),
     "gone": Reason(410, "Start anew, with `from`."),
     "payload_too_large": Reason(413, "Send at most `limit` bytes; nothing was stored."),
     "uri_too_long": Reason(414, "Shorten the URL."),

@@ -13,10 +13,12 @@ PREFIX = b"/api/"
 
 VERSION = "2"
 VERSION_HEADER = b"x-durable-workflow-control-plane-version"
+WORKER_VERSION_HEADER = b"x-durable-workflow-protocol-version"
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
-_VERSIONED: Headers = ((VERSION_HEADER, VERSION.encode()),)
+VERSIONED: Headers = ((VERSION_HEADER, VERSION.encode()),)
+_SOON: Headers = ((b"retry-after", b"1"),)
 
 _OF_PROBLEMS = {
     # What the public contract calls otherwise than the rest of the server.
@@ -50,13 +52,14 @@ def refusal_response(error: Refusal | Problem | DurableStreamError) -> Response:
         case Refusal():
             return _response(REASONS[error.reason].status, error.reason, str(error), error.details, error.headers)
         case WorkflowStreamError():
-            return _response(error.status, error.reason, str(error), error.details)
+            headers = _SOON if error.status == 503 else ()
+            return _response(error.status, error.reason, str(error), error.details, headers)
         case Problem():
             kind = error.kind
             reason = _OF_PROBLEMS.get(error.name, error.name.replace("-", "_"))
             headers = error.headers
             if kind.status == 503 and kind.retryable:
-                headers += ((b"retry-after", b"1"),)
+                headers += _SOON
             if kind.status == 401:
                 headers += ((b"www-authenticate", b"Bearer"),)
             details = {"retryable": kind.retryable} if kind.status >= 500 else {}
@@ -72,9 +75,9 @@ def json_answer(content: object, status: int = 200) -> Response:
 
 def raw_answer(body: bytes, status: int = 200) -> Response:
     """Return an answer whose body is JSON already."""
-    return Response(status, body, headers=_VERSIONED)
+    return Response(status, body, headers=VERSIONED)
 
 
 def _response(status: int, reason: str, message: str, details: Mapping[str, object], headers: Headers = ()) -> Response:
     body = json.dumps({"message": message, "reason": reason, **details}).encode()
-    return Response(status, body, headers=(*_VERSIONED, *headers))
+    return Response(status, body, headers=(*VERSIONED, *headers))

@@ -8,9 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 from tailrace.server.response import Response
 from tailrace.server.roles import Role
-from tailrace.server.workflow import discovery, events, items, runs, streams, tickets
+from tailrace.server.workflow import discovery, events, items, payloads, runs, streams, tickets
 from tailrace.server.workflow.call import Call
 from tailrace.server.workflow.refusals import Refusal
+from tailrace.workflow.payloads.transport import PATH
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response | None]]
 
@@ -24,9 +25,10 @@ class Route(NamedTuple):
     Attributes:
         handler: Answers; returns ``None`` if it has sent the answer itself.
         roles: Who may; ``None`` for everybody who was let in.
-        versioned: Whether a client has to say which contract it speaks.
+        versioned: Whether a client has to say which contract it speaks; workers, where they may, which protocol.
         namespaced: Whether there must be the namespace that is asked for.
         ticketed: Whether a ticket for the stream will do instead of a role.
+        carries_payload: Whether a body is a payload, which may be larger than other requests.
     """
 
     handler: Handler
@@ -34,6 +36,7 @@ class Route(NamedTuple):
     versioned: bool = True
     namespaced: bool = True
     ticketed: bool = False
+    carries_payload: bool = False
 
 
 _RUN = "/api/workflows/{workflow_id}/runs/{run_id}"
@@ -53,6 +56,8 @@ ROUTES: Mapping[str, Mapping[str, Route]] = {
     # A browser sends no headers of ours.
     f"{_STREAM}/events": {"GET": Route(events.events, versioned=False, ticketed=True)},
     f"{_STREAM}/tickets": {"POST": Route(tickets.issue)},
+    PATH: {"POST": Route(payloads.upload, roles=EVERYBODY, carries_payload=True)},
+    f"{PATH}/{{reference_id}}": {"GET": Route(payloads.fetch, roles=EVERYBODY)},
 }
 
 

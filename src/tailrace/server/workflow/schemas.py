@@ -7,11 +7,15 @@ from tailrace.server.schemas import EXPIRES_IN, TEXT, Schema, record, ref
 from tailrace.server.workflow.reasons import REASONS
 from tailrace.workflow import bounds
 from tailrace.workflow.model import Status
+from tailrace.workflow.payloads.references import RUNTIME_SCHEMA
+from tailrace.workflow.payloads.transport import UPLOAD_SCHEMA
 
 INSTANT: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$"}
 ID: Schema = {"type": "string", "minLength": 1, "maxLength": bounds.MAX_ID_CHARS}
 NAME: Schema = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,190}$"}
 ANY: Schema = {"description": "Any JSON."}
+BYTES: Schema = {"type": "string", "format": "binary"}
+PAYLOAD_ID: Schema = {"type": "string", "pattern": "^ep_[0-9A-HJKMNP-TV-Z]{26}$"}
 
 
 def whole(least: int, most: int | None = None) -> dict[str, Any]:
@@ -122,6 +126,21 @@ SCHEMAS: Mapping[str, Schema] = {
     },
     "Lease": {"type": "object", "properties": {"lease_seconds": _LEASE}, "required": ["lease_seconds"]},
     "StreamTicketRequest": {"type": "object", "properties": {"expires_in": EXPIRES_IN}},
+    "UploadedPayload": record(
+        {
+            "schema": {"const": UPLOAD_SCHEMA},
+            "transport_version": {"const": 1},
+            "reference": record(
+                {
+                    "schema": {"const": RUNTIME_SCHEMA},
+                    "reference_id": PAYLOAD_ID,
+                    "codec": {"enum": sorted(bounds.CODECS)},
+                    "size_bytes": whole(0),
+                    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                }
+            ),
+        }
+    ),
     "NewRun": {
         "type": "object",
         "properties": {

@@ -7,12 +7,20 @@ from typing import TypeVar
 from tailrace.engine import Workers
 from tailrace.server.problems import Problem
 from tailrace.server.service import Service
+from tailrace.server.workflow.room import Room
 from tailrace.server.workflow.settings import MAX_REQUEST_BYTES
 from tailrace.sweeping import Sweeping
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import SweepResult
+from tailrace.workflow.payloads import PayloadUnavailableError
 
 T = TypeVar("T")
+
+TRANSFERS = 8
+"""Payloads that are moved at once: a storage that hangs leaves the other workers to streams."""
+
+ROOM_BYTES = 64 * 2**20
+"""Bytes of payloads in memory at once; at least four of the largest."""
 
 MOST_WAITING = 1024
 """Operations that wait for the store at once; more are told to come back."""
@@ -31,6 +39,9 @@ class Shared:
         self.service = service
         self.namespaces = service.settings.namespaces
         self.max_request = min(MAX_REQUEST_BYTES, core.settings.max_body)
+        self.max_payload = service.payloads.settings.max_payload_bytes
+        self.room = Room(max(ROOM_BYTES, 4 * self.max_payload))
+        self._transfers = asyncio.Semaphore(TRANSFERS)
         self._waiting = 0
         self._sweeping: Sweeping[SweepResult] | None = None
 
@@ -52,6 +63,24 @@ class Shared:
             return await self.service.run(work)
         finally:
             self._waiting -= 1
+
+    async def transfer(self, work: Callable[[], T]) -> T:
+        """Run something that moves a payload to or from its storage, in a worker.
+
+        Raises:
+            PayloadUnavailableError: It is not its turn for long: the storage hangs.
+            Problem: As ``run``.
+        """
+        patience = self.service.payloads.settings.request_timeout
+        try:
+            async with asyncio.timeout(patience):
+                await self._transfers.acquire()
+        except TimeoutError:
+            raise PayloadUnavailableError(f"the storage was busy for {patience:g} seconds") from None
+        try:
+            return await self.run(work)
+        finally:
+            self._transfers.release()
 
     async def close(self) -> None:
         """Release the operations. Idempotent, never raises."""

@@ -83,16 +83,22 @@ class Registry:
             raise PayloadUnavailableError("the upload took too long", reference_id=reference.reference_id)
         return reference
 
-    def fetch(self, namespace: str, reference_id: str) -> tuple[RuntimeReference, bytes]:
+    def fetch(
+        self, namespace: str, reference_id: str, expected: Digest | None = None
+    ) -> tuple[RuntimeReference, bytes]:
         """Return a payload that was uploaded to a namespace.
+
+        Args:
+            expected: What its bytes have to be; if the registry says otherwise, the storage is not asked for them.
 
         Raises:
             PayloadNotFoundError: There is no such payload, or its object is gone.
             PayloadExpiredError: Nobody has claimed it in time.
-            PayloadIntegrityError: The object is another one.
+            PayloadIntegrityError: It is not the one that was expected, or the object is another one.
             PayloadUnavailableError: The storage can not answer now.
         """
         row = self._find(namespace, reference_id)
+        _check_same(Mention(Kind.REGISTRY, reference_id, expected), row)
         return RuntimeReference(reference_id, row.digest), self._get(row, reference_id)
 
     def prepare(self, namespace: str, items: Sequence[NewItem]) -> Sequence[Sequence[Claim]]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 
 from tailrace.workflow.payloads.errors import (
-    PayloadIntegrityError,
     PayloadMediaTypeError,
     PayloadOversizedError,
     PayloadUnsupportedError,
@@ -22,11 +21,15 @@ TRANSPORT_SCHEMA = "durable-workflow.v2.runtime-external-payload-transport.v1"
 UPLOAD_SCHEMA = "durable-workflow.v2.runtime-external-payload-upload.v1"
 
 _HEADER = "X-Durable-Workflow-Payload-"
+HEADERS = tuple((_HEADER + name).lower() for name in ("Codec", "Size", "SHA256"))
 _SIZE = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def announced(headers: Mapping[str, str], limit: int) -> Digest:
+def announced(headers: Mapping[str, str], limit: int | None = None) -> Digest:
     """Return what the headers of an upload or a fetch say about its bytes.
+
+    Args:
+        limit: Bytes of an upload; none for a fetch, which may be of a payload from before the limit was lowered.
 
     Raises:
         PayloadUnsupportedError: One is missing or wrong.
@@ -36,7 +39,7 @@ def announced(headers: Mapping[str, str], limit: int) -> Digest:
     if not _SIZE.fullmatch(size):
         raise PayloadUnsupportedError(f"{_HEADER}Size must be a number of bytes")
     digest = Digest(_header(headers, "Codec"), int(size), _header(headers, "SHA256"))
-    if digest.size_bytes > limit:
+    if limit is not None and digest.size_bytes > limit:
         raise PayloadOversizedError(digest.size_bytes, limit)
     return digest
 
@@ -49,17 +52,6 @@ def check_media_type(headers: Mapping[str, str]) -> None:
     """
     if headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise PayloadMediaTypeError(f"a payload is uploaded as {MEDIA_TYPE}")
-
-
-def check_fetch(headers: Mapping[str, str], reference: RuntimeReference) -> None:
-    """Refuse a fetch that expects other bytes than the registry has.
-
-    Raises:
-        PayloadUnsupportedError: A header is missing or wrong.
-        PayloadIntegrityError: They say something else.
-    """
-    if announced(headers, 2**63) != reference.digest:
-        raise PayloadIntegrityError("the headers are not those of this payload", reference_id=reference.reference_id)
 
 
 def fetch_headers(digest: Digest) -> dict[str, str]:

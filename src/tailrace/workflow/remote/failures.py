@@ -7,11 +7,15 @@ from typing import Any
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError, StoreUnusableError
 from tailrace.workflow import errors
 from tailrace.workflow.errors import InvalidFieldsError, WorkflowStreamError
+from tailrace.workflow.payloads import PayloadError, PayloadMediaTypeError, PayloadUnavailableError
+from tailrace.workflow.payloads import errors as payloads
 
 _BY_REASON: Mapping[str, type[WorkflowStreamError]] = {
     kind.reason: kind
-    for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, WorkflowStreamError) and kind is not WorkflowStreamError
+    for kind in (*vars(errors).values(), *vars(payloads).values())
+    if isinstance(kind, type)
+    and issubclass(kind, WorkflowStreamError)
+    and kind not in (WorkflowStreamError, PayloadError, PayloadMediaTypeError)
 }
 
 
@@ -54,11 +58,13 @@ def failure(status: int, body: bytes, name: str) -> Failed:
     text = message if isinstance(message, str) and message else f"status {status}"
     if isinstance(reason, str) and reason in _UNAVAILABLE:
         return _unavailable(reason, f"{name}: {text}")
-    if isinstance(reason, str) and status < 500:
-        kind = _BY_REASON.get(reason)
+    kind = _BY_REASON.get(reason) if isinstance(reason, str) else None
+    if isinstance(reason, str) and (status < 500 or kind is not None):
         details = {key: value for key, value in said.items() if key not in ("message", "reason")}
         if kind is not None and not (kind is InvalidFieldsError and not isinstance(details.get("errors"), dict)):
-            return Failed(_made(kind, text, details), sent=False, again=False)
+            # Only the storage of payloads may be away for a while, without the database and the server.
+            away = issubclass(kind, PayloadUnavailableError)
+            return Failed(_made(kind, text, details), sent=False, again=away)
         if status not in (401, 403, 408, 425, 429):
             told = {**details, "status": status, "reason": reason}
             return Failed(RefusedError(f"{name} refuses it: {text} ({reason})", told), sent=False, again=False)
