@@ -107,17 +107,20 @@ BOUNDS = {
     "content_type": _item_text("content_type", 191),
     "payload_reference": _item_text("payload_reference", 191),
     "payload_reference as an object": Bound(
-        [{}, {"a": [1, None, "\udcff"], "payload": "x"}],
-        [{"a": b"x"}, {"a": float("nan")}, {"a": {1, 2}}, [1], 7, deep(100_000)],
+        [{}, {"a": [1, None, "\udcff"], "payload": "x"}, deep(511), {"a": "[" * 600}],
+        [{"a": b"x"}, {"a": float("nan")}, {"a": {1, 2}}, [1], 7, deep(512), deep(100_000)],
         "items.1.payload_reference",
         lambda s, ref, v: s.append(ref, [item(0), item(1, payload_reference=v)]),
     ),
     "payload_codec": _of_item("payload_codec", ["avro", None], ["", "json", "Avro", "x" * 65, 7]),
     "payload": Bound(
-        [b"0", b' {"a": [null, true, 1e400, "\\ud800"]} ', b'"' + b"x" * 1000 + b'"'],
+        [
+            *(b"0", b' {"a": [null, true, 1e400, "\\ud800"]} ', b'"' + b"x" * 1000 + b'"'),
+            *(b"[" * 512 + b"]" * 512, b'"' + b"[" * 600 + b'"'),
+        ],
         [
             *(b"", b"nul", b"NaN", b"Infinity", b"-Infinity", b"'a'", b'"\0"', b'"\xff"', b"[1,]", b"1 2"),
-            *(b"\xef\xbb\xbf1", b'"\xed\xa0\x80"', b"[" * 100_000, "1", None),
+            *(b"\xef\xbb\xbf1", b'"\xed\xa0\x80"', b"[" * 513 + b"]" * 513, b"[" * 100_000, "1", None),
         ],
         "items.1.payload",
         lambda s, ref, v: s.append(ref, [item(0), NewItem(payload=v)]),

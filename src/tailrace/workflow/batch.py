@@ -8,6 +8,7 @@ from typing import Any
 
 from tailrace.workflow.errors import InvalidFieldsError, TooLargeError
 from tailrace.workflow.model import NewItem
+from tailrace.workflow.nesting import is_too_deep
 from tailrace.workflow.rules import Proposed
 
 MAX_BATCH_BYTES = 4 * 2**20
@@ -64,13 +65,16 @@ def batch_of(items: Sequence[NewItem]) -> Batch:
 def _reference(reference: object) -> str | None:
     """Return a reference as JSON; ``None`` if it can not be written so."""
     try:
-        return json.dumps(reference, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(reference, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return None
+    return None if is_too_deep(text.encode()) else text
 
 
 def _digest(item: NewItem, reference: str) -> bytes:
     """Return a digest of what an item carries, however its JSON was written."""
+    if is_too_deep(item.payload):
+        raise ValueError("nested too deep")
     # No two numbers that are written differently become one for being too large for a float.
     payload = json.loads(item.payload.decode(), parse_int=_whole, parse_float=_decimal, parse_constant=_refused)
     canonical = json.dumps([payload, reference, item.payload_codec], sort_keys=True, separators=(",", ":"))

@@ -145,7 +145,8 @@ class Sweeper:
             try:
                 if not done.release(self._objects.release_run(due.id, done.transactions_left)):
                     continue
-                if self._database.change(partial(retention.delete_run, run=due.run), self._timeout):
+                delete = partial(retention.delete_run, run=due.run, only=due.id)
+                if self._database.change(delete, self._timeout):
                     done.runs += 1
             except DurableStreamError as exc:
                 done.could_not("a run", exc)

@@ -4,17 +4,9 @@ Python's own decoder is more generous (``NaN``), and less: it stops at integers 
 nested some hundred levels deep, how many depends on where it is called from.
 """
 
-import re
-from itertools import accumulate
-
 from tailrace.server.workflow import scanning
 from tailrace.server.workflow.refusals import Refusal
-
-MAX_DEPTH = 512
-"""Levels of arrays and objects in a payload. Common decoders refuse what is deeper, so nobody could read it."""
-
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKETS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+from tailrace.workflow.nesting import MAX_DEPTH, is_too_deep
 
 
 def decoded(body: bytes) -> object:
@@ -58,12 +50,8 @@ def check_depth(text: bytes) -> None:
     Raises:
         Refusal: ``malformed_json``.
     """
-    # Nearly always there are not so many brackets in all.
-    if text.count(b"[") + text.count(b"{") > MAX_DEPTH:
-        # Without the strings, and what they escape, a bracket is one.
-        steps = (_BRACKETS[ord(each)] for each in _STRINGS.sub("", text.decode()) if each in "[]{}")
-        if max(accumulate(steps)) > MAX_DEPTH:
-            raise too_deep()
+    if is_too_deep(text):
+        raise too_deep()
 
 
 def malformed(error: str) -> Refusal:

@@ -132,16 +132,19 @@ def put_off_run(ask: Ask, run_id: int, until: int) -> tuple[None, list[str]]:
     return None, []
 
 
-def delete_run(ask: Ask, run: Run) -> tuple[bool, list[str]]:
+def delete_run(ask: Ask, run: Run, only: int | None = None) -> tuple[bool, list[str]]:
     """Remove a run with its streams, items and tombstones; return whether it was there.
 
     In one transaction, which holds the run: nobody opens a stream in it meanwhile.
+
+    Args:
+        only: The id of the row that is meant: another run may have begun since under the same name.
 
     Raises:
         PayloadUnavailableError: A stream of it claims a payload, perhaps only since its objects were deleted.
     """
     row = runs.lock(ask, run)
-    if row is None:
+    if row is None or only not in (None, row.id):
         return False, []
     topics = []
     streams = ask(_STREAMS_OF, row.id)
