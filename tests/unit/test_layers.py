@@ -62,6 +62,8 @@ ARROWS = {
     "client": f"{_FACADE} facade opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} facade opening",
+    # Live delivery: beside the durable stream, and neither stands on the other's facade. Waiting they have in common.
+    "broadcast": f"{_STORE} arguments engine aio",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
     "workflow": f"{_FACADE} facade opening sweeping subscription aio",
