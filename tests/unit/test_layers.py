@@ -76,7 +76,7 @@ ARROWS = {
     "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
     "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens wire workflow",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
-    "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
+    "testing": f"{_FACADE} broadcast operations sweeping topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} sweeping topic subscription client testing tokens server workflow",
 }
 
