@@ -38,7 +38,7 @@ def run(when: str, file: str, *options: str) -> int:
     """Run the tests of one file of this folder."""
     if when == "before":
         stores = ("memory", "sqlite", "redis", "postgres", "mysql", "http")
-        for name in ("", ".aio", *(f".backends.{store}" for store in stores)):
+        for name in ("", ".aio", ".broadcast.aio", *(f".backends.{store}" for store in stores)):
             importlib.import_module(f"tailrace{name}")
     from gevent import monkey
 

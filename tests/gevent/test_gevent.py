@@ -58,6 +58,15 @@ def test_some_of_the_kit_in_a_process_that_is_patched_late() -> None:
     assert "passed" in run("tests.gevent.patched", "before", "kit_sqlite.py", "-k", some)
 
 
+def test_live_delivery_in_a_process_that_is_patched_first() -> None:
+    assert "passed" in run("tests.gevent.patched", "after", "kit_broadcast.py", "-k", "TestClose or TestEntering")
+
+
+@pytest.mark.long
+def test_live_delivery_in_a_process_that_is_patched_late() -> None:
+    assert "passed" in run("tests.gevent.patched", "before", "kit_broadcast.py", timeout=300)
+
+
 @pytest.mark.long
 def test_s32_greenlets_of_a_process_that_is_patched_late() -> None:
     assert "passed" in run("tests.gevent.patched", "before", "scenes.py")

@@ -64,6 +64,8 @@ ARROWS = {
     "client": f"{_FACADE} facade opening operations topic subscription",
     # Both colours stand on the engine, and neither on the other: no logic can settle in one of them.
     "aio": f"{_FACADE} facade opening",
+    # Live delivery: beside the durable stream, and neither stands on the other's facade. Waiting they have in common.
+    "broadcast": f"{_STORE} arguments engine aio",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
     "workflow": f"{_FACADE} facade opening sweeping subscription aio",
@@ -76,7 +78,7 @@ ARROWS = {
     "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
     "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens units wire workflow",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
-    "testing": f"{_FACADE} operations sweeping topic subscription client aio backends.memory backends.sqlite",
+    "testing": f"{_FACADE} broadcast operations sweeping topic subscription client aio backends.memory backends.sqlite",
     "cli": f"{_FACADE} sweeping topic subscription client testing tokens units server workflow",
 }
 

@@ -3,6 +3,7 @@
 from tailrace.boundaries import MAX_POSITION, Boundary, Place, Unborn
 from tailrace.options import StoreURL
 from tailrace.spi.backend import Backend, Capabilities, Maintenance, Watch
+from tailrace.spi.broadcasting import Carrier, Line, Listener, Mark
 from tailrace.spi.findings import Examinable, Findings
 from tailrace.spi.judging import lost_birth, lost_place
 from tailrace.spi.pages import (
@@ -25,7 +26,7 @@ from tailrace.spi.pages import (
     SweepReport,
     TopicInfo,
 )
-from tailrace.spi.registry import open_engine, open_schema, open_store, schemes
+from tailrace.spi.registry import open_broadcast, open_engine, open_schema, open_store, schemes
 from tailrace.spi.relational import Ask, Database, Relational
 from tailrace.spi.schema import Migration, Schema
 from tailrace.spi.sweeping import SweepTally
@@ -43,12 +44,16 @@ __all__ = [
     "Boundary",
     "Bounds",
     "Capabilities",
+    "Carrier",
     "Changes",
     "Database",
     "Entry",
     "Examinable",
     "Findings",
+    "Line",
+    "Listener",
     "Maintenance",
+    "Mark",
     "Migration",
     "Page",
     "Place",
@@ -70,6 +75,7 @@ __all__ = [
     "Watch",
     "lost_birth",
     "lost_place",
+    "open_broadcast",
     "open_engine",
     "open_schema",
     "open_store",

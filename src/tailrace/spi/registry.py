@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from tailrace.errors import InvalidArgumentError, InvalidTypeError, StoreUnusableError
 from tailrace.options import StoreOptions, StoreURL
 from tailrace.spi.backend import Backend
+from tailrace.spi.broadcasting import Carrier
 from tailrace.spi.schema import Schema
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _EXTRAS |= {"http": "client", "https": "client"}
 
 OpenStore = Callable[[StoreURL, StoreOptions], Backend]
 OpenEngine = Callable[[object, StoreOptions], Backend]
+OpenBroadcast = Callable[[StoreURL, float], Carrier]
 OpenSchema = Callable[[StoreURL, StoreOptions], Schema]
 
 
@@ -90,6 +92,21 @@ def open_schema(url: StoreURL, options: StoreOptions) -> Schema:
     if opening is None:
         raise InvalidArgumentError(f"{url.scheme}:// has no tables: there is nothing to migrate")
     return cast("OpenSchema", opening)(url, options)
+
+
+def open_broadcast(url: StoreURL, timeout: float) -> Carrier:
+    """Open the store that a URL names for live messages. Blocks for ``timeout`` seconds at most.
+
+    Raises:
+        InvalidArgumentError: Nobody serves that scheme, its stores carry no live messages, or a setting is wrong.
+        StoreUnusableError: Its driver is not installed, or the store can not be used; the message says what to do.
+        DurableStreamUnavailableError: The store is away.
+    """
+    module, _ = _adapter(url.scheme)
+    opening = getattr(module, "open_broadcast", None)
+    if opening is None:
+        raise InvalidArgumentError(f"{url.scheme}:// carries no live messages: use redis:// or memory://")
+    return cast("OpenBroadcast", opening)(url, timeout)
 
 
 def _entry_points() -> "EntryPoints":

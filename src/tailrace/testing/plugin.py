@@ -13,12 +13,18 @@ import pytest
 from tailrace.testing.outcome import PREFIX, not_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tailrace.spi import Capabilities
+    from tailrace.testing.broadcast.place import PlaceUnderTest
     from tailrace.testing.stores import StoreUnderTest
 
-pytest.register_assert_rewrite("tailrace.testing.contract", "tailrace.testing.reading", "tailrace.testing.stores")
+pytest.register_assert_rewrite(
+    "tailrace.testing.broadcast",
+    "tailrace.testing.contract",
+    "tailrace.testing.reading",
+    "tailrace.testing.stores",
+)
 
 _STORE = "tailrace-store"
 _CAPABILITIES = "tailrace-capabilities"
@@ -67,6 +73,14 @@ def store_under_test() -> StoreUnderTest:
 
 
 @pytest.fixture
+def place_under_test() -> PlaceUnderTest:
+    """The place for live messages that the broadcast kit is to test. Yours to define."""
+    raise pytest.UsageError(
+        "define a fixture place_under_test that returns a tailrace.testing.broadcast.PlaceUnderTest"
+    )
+
+
+@pytest.fixture
 def no_leaks() -> Iterator[None]:
     """Fail the test if it leaves threads or file descriptors behind."""
     from tailrace.testing.leaks import no_leaks
@@ -77,16 +91,20 @@ def no_leaks() -> Iterator[None]:
 
 def enroll(request: pytest.FixtureRequest, store: StoreUnderTest) -> None:
     """Make sure that the store of this case is there, and put it into the report."""
-    reason = store.unavailable()
-    if reason is not None:
-        if store.name in _required(request.config):
-            pytest.fail(f"the required store {store.name} is missing: {reason}", pytrace=False)
-        not_run(f"{store.name} is missing: {reason}")
+    enlist(request, store.name, store.unavailable(), lambda: describe(store.tool.capabilities))
+
+
+def enlist(request: pytest.FixtureRequest, name: str, missing: str | None, describe: Callable[[], str]) -> None:
+    """Make sure that what this case is performed on is not missing, and put it into the report."""
+    if missing is not None:
+        if name in _required(request.config):
+            pytest.fail(f"the required store {name} is missing: {missing}", pytrace=False)
+        not_run(f"{name} is missing: {missing}")
     properties = request.node.user_properties
-    properties.append((_STORE, store.name))
+    properties.append((_STORE, name))
     seen = request.config.stash.get(_seen, None)
-    if seen is None or store.name not in seen.capabilities:
-        properties.append((_CAPABILITIES, describe(store.tool.capabilities)))
+    if seen is None or name not in seen.capabilities:
+        properties.append((_CAPABILITIES, describe()))
 
 
 def describe(capabilities: Capabilities) -> str:

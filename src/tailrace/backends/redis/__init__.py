@@ -2,5 +2,6 @@
 
 import tailrace.backends.redis.driver  # noqa: F401 - first of all: it tells what is missing
 from tailrace.backends.redis.backend import RedisStore, open_store
+from tailrace.backends.redis.broadcast import open_broadcast
 
-__all__ = ["RedisStore", "open_store"]
+__all__ = ["RedisStore", "open_broadcast", "open_store"]

@@ -82,6 +82,12 @@ class Cluster(Nodes):
         """Open a connection for the watch to one node."""
         return self._atlas.node(address).dial(timeout)
 
+    def learn(self, error: Exception, asked: Address) -> None:
+        """Note what a node has said of a slot that is another's: an error that begins with MOVED."""
+        moved = redirect(error, asked, self._atlas.remap)
+        if moved is not None and not moved.asking:
+            self._atlas.moved(moved.slot, moved.address)
+
     def doubt(self) -> None:
         """Look again who serves what, before the next question."""
         self._atlas.doubt()

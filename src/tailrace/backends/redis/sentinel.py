@@ -47,7 +47,7 @@ class Primary(Nodes):
 
     def ask(self, questions: Sequence[Question], timeout: float) -> Sequence[Answer]:
         deadline = time.monotonic() + timeout
-        self._check()
+        self.check()
         answers = self._node.ask(questions, timeout)
         if not any(_doubtful(answer) for answer in answers):
             return answers
@@ -70,7 +70,8 @@ class Primary(Nodes):
     def close(self) -> None:
         self._node.close()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Look whether the sentinels still name the same one, if nobody has lately. Never raises."""
         now = time.monotonic()
         if now - self._looked < EVERY:
             return

@@ -121,6 +121,10 @@ class FlakyProxy:
                 _reset(client)
                 continue
             server.settimeout(None)
+            for side in (client, server):
+                # What was not held back by its sender is not held back here.
+                with contextlib.suppress(OSError):
+                    side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._serve(Pair(client, server))
 
     def _serve(self, pair: "Pair") -> None:
