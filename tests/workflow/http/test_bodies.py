@@ -123,7 +123,10 @@ def test_what_is_no_json_is_refused_and_nothing_is_stored(api: Api, body: bytes)
         (b'{"items":{}}', "items"),
         (b'{"items":"x"}', "items"),
         (b'{"items":[{},1,null]}', "items.1"),
-        (b'{"items":[{"payload_reference":' + b'{"a":' * 512 + b"{}" + b"}" * 512 + b"}]}", "items.0.payload_reference"),
+        (
+            b'{"items":[{"payload_reference":' + b'{"a":' * 512 + b"{}" + b"}" * 512 + b"}]}",
+            "items.0.payload_reference",
+        ),
         (b'{"items":[[]]}', "items.0"),
         (b'{"items":[' + b"{}," * 5000 + b'{"payload":"\\ud800"}]}', "items"),
     ],

@@ -155,7 +155,7 @@ class Line(Wire):
         if self._cuttable:
             # Not closed by the driver: a thread of the parent that was reading has the reader's lock, in here for ever.
             with contextlib.suppress(OSError, AttributeError):
-                os.close(self._connection._sock.detach())
+                descriptors.disown(self._connection._sock)
         # Never collected: that reader would be closed then; and the other driver says goodbye, in the parent's name.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
