@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.workflow.http.api import Api, serving
 
 from tailrace.server import ServerSettings
+from tailrace.server.configuration import Workflow
 from tailrace.server.workflow.routes import ROUTES
 
 EXAMPLES = 60
@@ -26,7 +27,8 @@ CHECKS = [status_code_conformance, content_type_conformance, response_schema_con
 def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A server on which nothing lasts, with a stream to find."""
     folder: Path = tmp_path_factory.mktemp("schemathesis")
-    with serving(folder, settings=ServerSettings(recycle=0.1, max_wait=0.05, heartbeat=0.05)) as api:
+    brisk = ServerSettings(recycle=0.1, max_wait=0.05, heartbeat=0.05)
+    with serving(folder, settings=brisk, workflow=Workflow(payload_store=folder.as_uri())) as api:
         api.post("/api/workflows/0/runs/0/streams/0/items", {"items": [{"payload": [1]}]})
         yield api
 
