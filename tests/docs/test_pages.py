@@ -25,6 +25,8 @@ SERVERS = {
 
 GROUPS = {"access", "keys", "runs"}
 """Commands that have commands of their own."""
+SUBGROUPS = [["runs", "holds"]]
+"""Those of them that have, too."""
 
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
@@ -109,7 +111,8 @@ def _unknown(words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if not names:
         return []
-    done = _help(*names[: 2 if names[0] in GROUPS else 1])
+    depth = 3 if names[:2] in SUBGROUPS else 2 if names[0] in GROUPS else 1
+    done = _help(*names[:depth])
     if done.returncode != 0:
         return [f"no such command: {done.stderr.strip().splitlines()[-1:]}"]
     options = [word.partition("=")[0] for word in words if word.startswith("--")]

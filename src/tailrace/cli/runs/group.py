@@ -4,6 +4,7 @@ import typer
 
 from tailrace.cli.runs.appending import append
 from tailrace.cli.runs.ending import close, error
+from tailrace.cli.runs.holds import holds
 from tailrace.cli.runs.lifecycle import delete, end, start, sweep
 from tailrace.cli.runs.looking import describe, list_streams
 from tailrace.cli.runs.reading import follow, read
@@ -15,3 +16,4 @@ runs = typer.Typer(
 runs.command("list")(list_streams)
 for _command in (describe, read, follow, append, close, error, start, end, delete, sweep):
     runs.command()(_command)
+runs.add_typer(holds, name="holds")
