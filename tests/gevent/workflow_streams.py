@@ -78,13 +78,10 @@ def test_a_stream_that_another_process_has_locked_holds_up_nobody_else(service: 
         return
     stream, other = place.stream(), place.stream()
     service.append(stream, items("a"))
-    with closing(place.connect()) as outside, outside.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute(place.held(stream.topic))
+    with place.held(stream.topic):
         kept = gevent.spawn(service.append, stream, [item("b", "k")])
         place.until_somebody_waits()
         for number in range(5):
             assert service.append(other, items([number])).offsets[0] == number
         assert not kept.ready()
-        cursor.execute("ROLLBACK")
     assert kept.get(timeout=20).accepted == 1

@@ -3,8 +3,8 @@
 import secrets
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -108,10 +108,18 @@ class Place(ABC):
     def named(self, table: str) -> str:
         """Return the name of a table."""
 
-    def held(self, topic: str) -> str:
-        """Return a statement that locks a stream, on a server, as an append does."""
+    @contextmanager
+    def held(self, topic: str) -> Iterator[Any]:
+        """Keep a stream locked on a server, as an append of somebody else does; yield the cursor of his transaction."""
         name = f"'\\x{topic.encode().hex()}'::bytea" if self.engine == "postgres" else f"'{topic}'"
-        return f"SELECT id FROM {self.named('workflow_streams')} WHERE name = {name} FOR UPDATE"
+        with closing(self.connect()) as connection, connection.cursor() as cursor:
+            if self.engine == "mariadb":
+                # Or the space beside it would be locked as well, which nobody of ours does.
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            cursor.execute("BEGIN")
+            cursor.execute(f"SELECT id FROM {self.named('workflow_streams')} WHERE name = {name} FOR UPDATE")
+            yield cursor
+            cursor.execute("ROLLBACK")
 
     @abstractmethod
     def somebody_waits(self) -> bool:

@@ -88,6 +88,20 @@ def test_a_key_repeated_in_the_first_batch_is_stored_once(service: EmbeddedServi
     assert (list(appended.offsets), appended.accepted, appended.deduped) == ([0, 0, 1, 0], 2, 2)
 
 
+def test_s25_a_producer_that_died_before_it_knew_appends_all_of_it_again(
+    service: EmbeddedService, place: Place
+) -> None:
+    stream = place.stream()
+    keys = [f"command:{number}" for number in range(10)]
+    first = service.append(stream, keyed(*keys[:5]))
+    again = place.service().append(stream, keyed(*keys))
+    assert list(again.offsets[:5]) == list(first.offsets)
+    assert (list(again.offsets), again.accepted, again.deduped) == (list(range(10)), 5, 5)
+    with pytest.raises(IdempotencyConflictError):
+        service.append(stream, [item("new", "new"), item("another", keys[7])])
+    assert payloads(service, stream) == keys
+
+
 def test_an_empty_key_is_none(service: EmbeddedService, place: Place) -> None:
     stream = place.stream()
     assert list(service.append(stream, [item(1, ""), item(2, ""), item(3)]).offsets) == [0, 1, 2]

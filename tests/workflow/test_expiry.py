@@ -1,5 +1,6 @@
 """Expiry at the database's instant, leases, and passes of retention: at a clock that the test sets."""
 
+import threading
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -10,7 +11,7 @@ from tests.workflow.places import Place
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.spi import Ask, Database
 from tailrace.spi.relational import Value
-from tailrace.testing.reading import take
+from tailrace.testing.reading import Background, take
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.errors import RunNotFoundError, StreamErroredError, StreamNotFoundError
 from tailrace.workflow.model import Status, StreamRef
@@ -167,6 +168,25 @@ def test_s29_a_producer_that_is_not_heard_of_is_lost_at_its_instant_and_once(pla
         service.append(stream, keyed("b"))
     assert service.append(stream, keyed("a"), lease_seconds=5).deduped == 1
     assert service.describe(stream) == ended
+
+
+def test_s29_a_producer_is_lost_once_whoever_sweeps_at_the_same_time(place: Place) -> None:
+    service, clock = clocked(place)
+    sweepers = [place.service(around=lambda database: clock_of(clock, database)) for _ in range(3)]
+    for _ in range(3):
+        stream, barrier = place.stream(), threading.Barrier(3)
+        service.append(stream, keyed("a"), lease_seconds=5)
+        clock.now += 5 * SECOND
+        for sweeper in sweepers:
+            sweeper._database.now = clock.now  # type: ignore[attr-defined]
+
+        def lost(sweeper: EmbeddedService, barrier: threading.Barrier = barrier) -> int:
+            barrier.wait()
+            return sweeper.sweep().lost_producers
+
+        at_once = [Background(lambda one=one: lost(one)) for one in sweepers]  # type: ignore[misc]
+        assert sum(one.result() for one in at_once) == 1
+        assert service.describe(stream).error_reason == "producer lost"
 
 
 def test_a_producer_that_says_nothing_of_a_lease_is_waited_for_as_long_as_before(place: Place) -> None:

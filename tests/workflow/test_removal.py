@@ -1,7 +1,5 @@
 """Removing a run beside those who use it, and others."""
 
-from contextlib import closing
-
 import pytest
 from tests.workflow.items import items, payloads
 from tests.workflow.places import Place
@@ -17,12 +15,9 @@ def test_a_run_is_removed_whatever_others_do_with_theirs(service: EmbeddedServic
     for name in "abcdef":
         service.append(mine.run.stream(name), items("x"))
     service.append(other, items("x"))
-    with closing(place.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute(place.held(other.topic))
+    with place.held(other.topic) as cursor:
         assert len(cursor.fetchall()) == 1
         assert service.delete_run(mine.run)
-        cursor.execute("ROLLBACK")
     assert payloads(service, other) == ["x"]
 
 
@@ -30,9 +25,7 @@ def test_a_run_is_removed_whatever_others_do_with_theirs(service: EmbeddedServic
 def test_a_removal_waits_for_who_appends_and_leaves_nothing_of_it(service: EmbeddedService, place: Place) -> None:
     stream = place.stream()
     service.append(stream, items("x"))
-    with closing(place.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute(place.held(stream.topic))
+    with place.held(stream.topic) as cursor:
         ((number,),) = cursor.fetchall()
         deleting = Background(lambda: service.delete_run(stream.run))
         place.until_somebody_waits()

@@ -12,7 +12,7 @@ from tailrace.backends.mysql.line import CutShort, Line
 from tailrace.backends.mysql.tables import NOW
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask as Run
-from tailrace.backends.sql.words import EXTRA_TABLES, cut, fill
+from tailrace.backends.sql.words import EXTRA_TABLES, cut
 from tailrace.errors import DurableStreamError
 from tailrace.spi import Watch
 from tailrace.spi.relational import Ask, Database, Rows, Value, Work
@@ -118,7 +118,7 @@ class _Ask(Ask):
         self.pending.append(head + b",".join(b"(%b)" % b",".join(map(_literal, row)) for row in rows))
 
     def _written(self, statement: str, values: Sequence[Value]) -> bytes:
-        parts, lists = cut(fill(statement, self._words))
+        parts, lists = cut(statement, self._words)
         text = [parts[0].encode()]
         for value, listed, part in zip(values, lists, parts[1:], strict=True):
             if listed:

@@ -13,7 +13,7 @@ from tailrace.backends.postgres.probing import is_lost_preparation
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.postgres.wire import Wire
-from tailrace.backends.sql.words import EXTRA_TABLES, cut, fill
+from tailrace.backends.sql.words import EXTRA_TABLES, cut
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError
 from tailrace.spi import Watch
 from tailrace.spi.relational import Ask, Database, Rows, Value, Work
@@ -50,7 +50,8 @@ class PostgresDatabase(Database):
         self._watch = watch
         self._patience = patience
         self._words = {
-            **{name: tables[name] for name in (*EXTRA_TABLES, "graves")},
+            # A percent sign in a name is one to the driver too.
+            **{name: tables[name].replace("%", "%%") for name in (*EXTRA_TABLES, "graves")},
             "now": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
             "for_update": "FOR UPDATE",
             "for_share": "FOR SHARE",
@@ -149,11 +150,11 @@ class _Ask(Ask):
 
     @override
     def do(self, statement: str, *values: Value) -> None:
-        parts, lists = cut(fill(statement, self._words))
+        parts, lists = cut(statement, self._words)
         text = parts[0]
         for listed, part in zip(lists, parts[1:], strict=True):
             text += ("= ANY (%b)" if listed else "%b") + part
-        self.pending.append((text.encode(), [*map(_bound, values)] or None))
+        self.pending.append((text.encode(), [*map(_bound, values)]))
 
     @override
     def add(

@@ -31,13 +31,13 @@ class Cut(NamedTuple):
     lists: Sequence[bool]
 
 
+def cut(statement: str, words: Mapping[str, str]) -> Cut:
+    """Cut a statement at its values, and put words into what is between: whatever is in these is no value."""
+    parts, lists = _cut(statement)
+    return Cut([_WORD.sub(lambda found: words[found[1]], part) for part in parts], lists)
+
+
 @functools.lru_cache(1024)
-def cut(statement: str) -> Cut:
-    """Cut a statement, whose words have been filled in, at its values."""
+def _cut(statement: str) -> Cut:
     places = _PLACE.findall(statement)
     return Cut(_PLACE.split(statement), [place != "?" for place in places])
-
-
-def fill(statement: str, words: Mapping[str, str]) -> str:
-    """Put words into a statement."""
-    return _WORD.sub(lambda found: words[found[1]], statement)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from typing_extensions import override
 
-from tailrace.backends.sql.words import EXTRA_TABLES, cut, fill
+from tailrace.backends.sql.words import EXTRA_TABLES, cut
 from tailrace.backends.sqlite.session import Session
 from tailrace.backends.sqlite.watch import SqliteWatch
 from tailrace.errors import DurableStreamError
@@ -98,7 +98,7 @@ class _Ask(Ask):
 
 def _bound(statement: str, values: Sequence[Value]) -> tuple[str, list[int | bytes | None]]:
     """Return a statement with a place for every value, also those of lists; and the values."""
-    parts, lists = cut(fill(statement, _WORDS))
+    parts, lists = cut(statement, _WORDS)
     text = [parts[0]]
     flat: list[int | bytes | None] = []
     for value, listed, part in zip(values, lists, parts[1:], strict=True):
