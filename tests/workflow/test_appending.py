@@ -144,6 +144,42 @@ def test_the_same_json_written_otherwise_is_the_same_payload(service: EmbeddedSe
             service.append(stream, [NewItem(payload=other, idempotency_key="k")])
 
 
+ALIKE = [
+    (b"12345678901234567.89", b"12345678901234567.90"),
+    (b"0.1", b"0.10000000000000000001"),
+    (b"5e-324", b"4.9e-324"),
+    (b"1e400", b"1e401"),
+    (b"1e400", b'"\\u00001e400"'),
+    (b"1e400", b'{"\\u0000":"1e400"}'),
+    (b'{"a":1,"a":2}', b'{"a":2}'),
+    (b'{"a":1,"a":2}', b'{"a":2,"a":1}'),
+    (b'{"a":1,"a":2}', b'{"\\u0000":[["a",1],["a",2]]}'),
+    (b"0.0", b"-0.0"),
+    (b"1", b"1.0"),
+    (b'"\xc3\xa9"', b'"e\xcc\x81"'),
+]
+
+
+@pytest.mark.parametrize(("first", "other"), ALIKE, ids=repr)
+def test_payloads_that_python_takes_for_the_same_are_different_all_the_same(
+    service: EmbeddedService, place: Place, first: bytes, other: bytes
+) -> None:
+    stream = place.stream()
+    service.append(stream, [NewItem(payload=first, idempotency_key="k")])
+    with pytest.raises(IdempotencyConflictError):
+        service.append(stream, [NewItem(payload=other, idempotency_key="k")])
+    assert service.append(stream, [NewItem(payload=first, idempotency_key="k")]).deduped == 1
+
+
+def test_numbers_of_as_many_digits_as_a_float_has_may_be_written_otherwise(
+    service: EmbeddedService, place: Place
+) -> None:
+    stream = place.stream()
+    service.append(stream, [NewItem(payload=b"[0.30000000000000004, 1e21, 2.5]", idempotency_key="k")])
+    same = NewItem(payload=b"[3.0000000000000004e-1, 1.0E+21, 2.5000000000000000000000]", idempotency_key="k")
+    assert service.append(stream, [same]).deduped == 1
+
+
 def test_an_item_comes_back_with_all_that_it_had(service: EmbeddedService, place: Place) -> None:
     stream = place.stream()
     full = item(

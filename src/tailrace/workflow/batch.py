@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from tailrace.workflow.errors import InvalidFieldsError, TooLargeError
@@ -15,6 +16,14 @@ MAX_BATCH_BYTES = 4 * 2**20
 """Bytes of payloads in one append: every database takes them as one statement."""
 
 _LONG_NUMBER = 4000
+_SHORT_DECIMAL = 16
+"""Characters, one of which is a point or an exponent's letter: fifteen digits at most."""
+
+_LEAST, _MOST = 2.3e-308, 1.7e308
+"""What a float holds with all of its digits."""
+
+_INSTEAD = "\0"
+"""The only member of an object that stands for what Python has no exact value for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +84,35 @@ def _digest(item: NewItem, reference: str) -> bytes:
     """Return a digest of what an item carries, however its JSON was written."""
     if is_too_deep(item.payload):
         raise ValueError("nested too deep")
-    # No two numbers that are written differently become one for being too large for a float.
-    payload = json.loads(item.payload.decode(), parse_int=_whole, parse_float=_decimal, parse_constant=_refused)
+    # No two payloads that are different become one for what Python makes of them.
+    payload = json.loads(
+        item.payload.decode(),
+        parse_int=_whole,
+        parse_float=_decimal,
+        parse_constant=_refused,
+        object_pairs_hook=_object,
+    )
     canonical = json.dumps([payload, reference, item.payload_codec], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(canonical.encode(), digest_size=16).digest()
 
 
+def _object(members: list[tuple[str, Any]]) -> Any:  # noqa: ANN401 - a value of JSON
+    found = dict(members)
+    # A name that is there twice is stored twice. And none is taken for what stands for something else here.
+    return found if len(found) == len(members) and _INSTEAD not in found else {_INSTEAD: members}
+
+
 def _whole(text: str) -> Any:  # noqa: ANN401 - a value of JSON
-    return int(text) if len(text) < _LONG_NUMBER else f"\0{text}"
+    return int(text) if len(text) < _LONG_NUMBER else {_INSTEAD: text}
 
 
 def _decimal(text: str) -> Any:  # noqa: ANN401 - a value of JSON
     number = float(text)
-    return number if abs(number) <= 1.7e308 and number else f"\0{text}"
+    if not _LEAST <= abs(number) <= _MOST:
+        return {_INSTEAD: text}
+    # So few digits are never rounded to those of another number; of more, only those that a float has.
+    is_exact = len(text) <= _SHORT_DECIMAL or Decimal(text) == Decimal(repr(number))
+    return number if is_exact else {_INSTEAD: text}
 
 
 def _refused(text: str) -> Any:  # noqa: ANN401 - never returns

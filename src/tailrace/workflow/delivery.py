@@ -79,15 +79,24 @@ class Deliveries:
 
     def _run(self) -> None:
         me = self._thread
-        while True:
+        try:
+            while True:
+                with self._lock:
+                    waiting = dict(self._waiting)
+                    if not waiting or self._closed or self._thread is not me:
+                        # While nobody can note anything: whoever does so next has to find that there is no thread.
+                        self._leave(me)
+                        return
+                self._flush(waiting)
+                time.sleep(EVERY)
+        finally:
+            # Whatever it has died of, a killed greenlet or memory that ran out, must not be the end of all notes.
             with self._lock:
-                waiting = dict(self._waiting)
-                if not waiting or self._closed or self._thread is not me:
-                    if self._thread is me:
-                        self._thread = None
-                    return
-            self._flush(waiting)
-            time.sleep(EVERY)
+                self._leave(me)
+
+    def _leave(self, thread: threading.Thread | None) -> None:
+        if self._thread is thread:
+            self._thread = None
 
     def _flush(self, delivered: Mapping[str, int]) -> None:
         try:

@@ -84,6 +84,12 @@ class RunExistsError(WorkflowStreamError):
     status = 409
     reason = "instance_already_started"
 
+    @property
+    def run_id(self) -> str | None:
+        """Of the run that goes on; ``None`` if it is the id itself that is taken."""
+        found = self.details.get("workflow_run_id")
+        return found if isinstance(found, str) else None
+
 
 class StreamFullError(WorkflowStreamError):
     """The batch would leave more undelivered items than the cap allows: none of it was stored. Try again later."""

@@ -61,6 +61,23 @@ def test_a_workflow_has_one_run_that_goes_on(api: Api) -> None:
     assert api.get("/api/workflows/once").json()["run_id"] == second["run_id"]
 
 
+def test_the_run_that_goes_on_is_used_whichever_runs_appends_have_begun_since(api: Api) -> None:
+    first = api.post("/api/workflows", {"workflow_id": "beside"}).json()["run_id"]
+    implied = "/api/workflows/beside/runs/implied"
+    assert api.post(f"{implied}/streams/s/items", {"items": [{}]}).status_code == 200
+    asked = {"workflow_id": "beside", "duplicate_policy": "use-existing"}
+
+    assert api.post("/api/workflows", asked).json()["run_id"] == first
+    api.post(f"{implied}/end")
+    assert api.post("/api/workflows", asked).json()["run_id"] == first
+
+    api.post(f"/api/workflows/beside/runs/{first}/end")
+    other = "/api/workflows/beside/runs/another"
+    assert api.post(f"{other}/streams/s/items", {"items": [{}]}).status_code == 200
+    used = api.post("/api/workflows", {**asked, "run_id": "another"}).json()
+    assert (used["run_id"], used["outcome"], used["registered"]) == ("another", "returned_existing_active", False)
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -24,10 +25,10 @@ async def start(call: Call) -> Response:
     run = Run(call.namespace, fields["workflow_id"], fields.get("run_id") or fresh_id())
     try:
         info, outcome = await call.shared.run(partial(_started, call, run, fields)), "started_new"
-    except RunExistsError:
+    except RunExistsError as error:
         if fields.get("duplicate_policy") != "use-existing":
             raise
-        info, outcome = await _existing(call, run), "returned_existing_active"
+        info, outcome = await _existing(call, run, error), "returned_existing_active"
     return json_answer(run_told(info, outcome=outcome), 201)
 
 
@@ -68,8 +69,13 @@ def _started(call: Call, run: Run, fields: Mapping[str, Any]) -> RunInfo:
     )
 
 
-async def _existing(call: Call, run: Run) -> RunInfo:
-    info = await call.shared.run(partial(call.shared.service.latest_run, run.namespace, run.workflow_id))
+async def _existing(call: Call, run: Run, error: RunExistsError) -> RunInfo:
+    """Return the run that was in the way: the one that goes on, or the one that has the id already.
+
+    Not the latest one of the workflow: that may be another, which an append has begun.
+    """
+    found = replace(run, run_id=error.run_id or run.run_id)
+    info = await call.shared.run(partial(call.shared.service.describe_run, found))
     if info.ended_at is not None:
         raise RunExistsError("a run with this id has ended already")
     return info

@@ -1,0 +1,33 @@
+"""Notes of deliveries: they go on whatever became of who wrote the last one."""
+
+import queue
+import threading
+from collections.abc import Mapping
+
+import pytest
+
+from tailrace.workflow.delivery import Deliveries
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_notes_go_on_after_their_thread_was_killed() -> None:
+    killed: list[threading.Thread] = []
+    killing = threading.Event()
+    written: queue.Queue[Mapping[str, int]] = queue.Queue()
+
+    def write(delivered: Mapping[str, int]) -> None:
+        if not killed:
+            killed.append(threading.current_thread())
+            killing.set()
+            raise SystemExit
+        written.put(delivered)
+
+    deliveries = Deliveries(write)
+    deliveries.note("a", 4)
+    assert killing.wait(10)
+    killed[0].join()
+
+    deliveries.note("b", 2)
+
+    assert written.get(timeout=10) == {"a": 4, "b": 2}
+    deliveries.close()
