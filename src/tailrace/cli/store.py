@@ -8,13 +8,14 @@ from typing_extensions import Unpack
 
 import tailrace
 from tailrace.errors import StoreUnusableError
+from tailrace.options import parse_url
 
 
 def open_client(url: str | None, *, writes: bool, **options: Unpack[tailrace.ConnectOptions]) -> tailrace.StreamClient:
     """Open the store of ``--store``, or the user's own one.
 
     Args:
-        url: What the user named; ``None`` or empty for the default.
+        url: What the user named, a store or a server; ``None`` or empty for the default.
         writes: Whether the command is meant to put something into the store. A store that was named is
             created only then: a mistyped URL must not leave an empty file behind. The default one always
             is, so that a reader may be started before the first writer.
@@ -23,7 +24,8 @@ def open_client(url: str | None, *, writes: bool, **options: Unpack[tailrace.Con
     Raises:
         InvalidArgumentError, DurableStreamUnavailableError: As ``tailrace.connect``.
     """
-    options["create"] = writes or not url
+    if not url or not _is_server(url):  # a server decides by itself, and refuses to be told
+        options["create"] = writes or not url
     return tailrace.connect(url or default_url(), **options)
 
 
@@ -38,6 +40,10 @@ def default_url() -> str:
             "name a store with --store or TAILRACE_STORE"
         ) from exc
     return sqlite_url(directory / "events.db")
+
+
+def _is_server(url: str) -> bool:
+    return parse_url(url).scheme in ("http", "https")
 
 
 def sqlite_url(path: Path) -> str:
