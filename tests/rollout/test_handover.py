@@ -1,10 +1,14 @@
 """Handing a listener over: every event once and in order, whatever was on its way at that moment."""
 
+from collections import deque
+from typing import Any
+
 import pytest
 from tests.rollout.fixtures import Deployment, deployment, everything, settled
 
 from tailrace.records import CLOSED
 from tailrace.rollout import Phase
+from tailrace.rollout.handover import ToStream
 from tailrace.rollout.ledger import Ledger
 from tailrace.testing.reading import PATIENCE, Background, numbered
 
@@ -65,6 +69,55 @@ def test_to_the_stream_nothing_overtakes_what_its_producer_sent_before() -> None
             stream.append(b"2")
             channel.publish(b"2")
             assert everything(subscription, 2) == [b"1", b"2"]
+
+
+class _Heard:
+    """Stands for the channel: what has been heard so far."""
+
+    def __init__(self) -> None:
+        self.messages: deque[bytes] = deque()
+
+    def receive(self, timeout: float = 0.1) -> bytes | None:
+        return self.messages.popleft() if self.messages else None
+
+
+def _payloads(events: list[Any]) -> list[bytes]:
+    return [event if isinstance(event, bytes) else event.payload for event in events]
+
+
+def test_to_the_stream_what_is_still_on_the_connection_goes_before_what_was_appended_after_it() -> None:
+    with deployment() as running:
+        stream, live = running.streams.topic("t"), _Heard()
+        place = stream.subscribe_from_tail().cursor
+
+        def arrive() -> None:
+            # Published before the record was appended, and not heard when the stream was read.
+            live.messages.append(b"1")
+
+        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
+        stream.append(b"2")
+        assert _payloads(handover.step(0)) == [b"1", b"2"]
+
+
+def test_to_the_stream_what_is_read_on_the_side_comes_next_or_at_the_end() -> None:
+    with deployment() as running:
+        stream, live = running.streams.topic("t"), _Heard()
+        place = stream.subscribe_from_tail().cursor
+        arriving = [b"2", b"3", b"4"]
+
+        def arrive() -> None:
+            # Somebody appends and publishes another one just then.
+            event = arriving.pop(0)
+            stream.append(event)
+            live.messages.append(event)
+
+        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
+        stream.append(b"1")
+        live.messages.append(b"1")
+        assert _payloads(handover.step(0)) == [b"1"]
+        live.messages.append(b"0")
+        assert _payloads(handover.step(0)) == [b"0", b"2"]
+        assert _payloads(handover.end()) == [b"3", b"4"]
 
 
 def test_to_the_stream_and_afterwards_the_channel_is_left() -> None:
