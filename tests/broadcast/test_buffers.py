@@ -111,6 +111,19 @@ def test_a_seat_that_was_closed_takes_nothing_and_is_not_revived() -> None:
     assert seat.take() is CLOSED
 
 
+def test_one_that_overflows_before_it_is_entered_still_returns_what_it_had_room_for() -> None:
+    seat = Seat("t", None, BroadcastOptions(buffer_messages=1, overflow=Overflow.ERROR), Tally())
+    assert seat.begin_to_join()
+    seat.activate()
+    assert seat.put(b"1", None)
+    assert not seat.put(b"2", None)
+    seat.enter()
+    assert seat.confirmed()
+    assert seat.take() == b"1"
+    with pytest.raises(BroadcastOverflowError):
+        seat.take()
+
+
 def test_dropping_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     seat = _live(buffer_messages=1)
     for _ in range(5):

@@ -66,6 +66,8 @@ ARROWS = {
     "aio": f"{_FACADE} facade opening",
     # Live delivery: beside the durable stream, and neither stands on the other's facade. Waiting they have in common.
     "broadcast": f"{_STORE} arguments engine aio",
+    # From the one to the other.
+    "rollout": f"{_WORDS} options arguments broadcast client subscription topic",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
     "workflow": f"{_FACADE} facade opening sweeping subscription aio",

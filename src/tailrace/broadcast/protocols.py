@@ -24,7 +24,6 @@ class Subscription(AbstractContextManager["Subscription"], Protocol):
 
         Raises:
             BroadcastUnavailableError: It can not be confirmed, or this subscription was entered or closed before.
-            BroadcastOverflowError: It was prepared, and too much has come since.
         """
         ...
 

@@ -98,6 +98,9 @@ class Seat:
             BroadcastError: It never will; told once.
         """
         with self._lock:
+            if isinstance(self._error, BroadcastOverflowError):
+                # It listened, and what it had room for is still to be returned.
+                return True
             if self._state is State.FAILED:
                 raise self._told()
             if self._state is State.OVER:

@@ -45,6 +45,17 @@ class TestEntering:
                     assert hear(subscription, 1) == [b"after"]
             assert hear(first, 100) == [b"before", b"after"] * 50
 
+    def test_whoever_has_entered_comes_after_what_the_others_have_been_told(
+        self, topic: Topic, peer_topic: Topic, place: PlaceUnderTest
+    ) -> None:
+        if not place.ordered_entry:
+            not_run(f"{place.name} hands messages on between its servers")
+        with topic.subscribe() as first:
+            for number in range(30):
+                peer_topic.publish(b"%d" % number)
+                with topic.subscribe():
+                    assert first.receive(timeout=0) == b"%d" % number
+
     def test_what_nobody_heard_is_not_kept_for_the_next(self, topic: Topic, peer_topic: Topic) -> None:
         with topic.subscribe() as subscription:
             silence(subscription)

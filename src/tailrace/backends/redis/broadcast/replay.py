@@ -6,6 +6,7 @@ others know by the mark what they were told already.
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -57,6 +58,12 @@ class Replay(Reception):
 
     @override
     def joined(self, channel: bytes) -> None:
+        topic = self._topics.get(channel)
+        if topic in self._places:
+            # Whoever is confirmed comes after what the others have been told, as where messages come by themselves.
+            self._moved[topic] = None
+            while topic in self._moved:
+                self._read([topic])
         super().joined(channel)
         starts = self._starts.get(channel)
         if not starts:
@@ -64,7 +71,6 @@ class Replay(Reception):
         start = starts.popleft()
         if not starts:
             del self._starts[channel]
-        topic = self._topics.get(channel)
         if topic is not None:
             # Not before: what is read is told to those who have joined only.
             self._places[topic] = min(start.place, self._places.get(topic, start.place))
@@ -90,14 +96,16 @@ class Replay(Reception):
         if time.monotonic() >= self.due:
             self._moved.update(dict.fromkeys(self._places))
             self.due = time.monotonic() + ANYWAY if self._places else float("inf")
-        topics = [*self._moved][:PIPELINED]
-        if topics:
-            for topic in topics:
-                del self._moved[topic]
-            questions = [self._question(topic) for topic in topics]
-            for topic, answer in zip(topics, self._nodes.ask(questions, self._patience), strict=True):
-                self._tell(topic, answer)
+        if self._moved:
+            self._read([*self._moved][:PIPELINED])
         return bool(self._moved)
+
+    def _read(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            del self._moved[topic]
+        questions = [self._question(topic) for topic in topics]
+        for topic, answer in zip(topics, self._nodes.ask(questions, self._patience), strict=True):
+            self._tell(topic, answer)
 
     def _question(self, topic: str) -> Question:
         stream = self._names.of(topic).stream

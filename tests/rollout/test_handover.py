@@ -1,0 +1,247 @@
+"""Handing a listener over: every event once and in order, whatever was on its way at that moment."""
+
+from collections import deque
+from typing import Any
+
+import pytest
+from tests.rollout.fixtures import Deployment, deployment, everything, settled
+
+from tailrace.records import CLOSED
+from tailrace.rollout import Phase
+from tailrace.rollout.handover import ToStream
+from tailrace.rollout.ledger import Ledger
+from tailrace.testing.reading import PATIENCE, Background, numbered
+
+FOREVER, AT_ONCE = 3600.0, 0.05
+
+
+def _to(running: Deployment, phase: Phase) -> None:
+    running.at["l"] = phase
+
+
+def test_to_the_stream_what_was_appended_before_and_is_published_later_arrives_once() -> None:
+    with deployment(overlap=FOREVER) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            stream.append(b"on its way")
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            channel.publish(b"on its way")
+            assert everything(subscription, 1) == [b"on its way"]
+
+
+def test_to_the_stream_what_comes_both_ways_arrives_once() -> None:
+    with deployment(overlap=FOREVER) as running:
+        topic = running.process("p", Phase.WRITE_BOTH).topic("t")
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            topic.publish(b"before")
+            assert everything(subscription, 1) == [b"before"]
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            for payload in numbered(20):
+                topic.publish(payload)
+            assert everything(subscription, 20) == numbered(20)
+
+
+def test_to_the_stream_equal_events_keep_their_number() -> None:
+    with deployment(overlap=FOREVER) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            stream.append(b"tick")
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            stream.append(b"tick")
+            stream.append(b"tick")
+            for _ in range(3):
+                channel.publish(b"tick")
+            assert everything(subscription, 3) == [b"tick"] * 3
+
+
+def test_to_the_stream_nothing_overtakes_what_its_producer_sent_before() -> None:
+    with deployment(overlap=FOREVER) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            stream.append(b"1")
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            # Both are there before the listener looks.
+            channel.publish(b"1")
+            stream.append(b"2")
+            channel.publish(b"2")
+            assert everything(subscription, 2) == [b"1", b"2"]
+
+
+class _Heard:
+    """Stands for the channel: what has been heard so far."""
+
+    def __init__(self) -> None:
+        self.messages: deque[bytes] = deque()
+
+    def receive(self, timeout: float = 0.1) -> bytes | None:
+        return self.messages.popleft() if self.messages else None
+
+
+def _payloads(events: list[Any]) -> list[bytes]:
+    return [event if isinstance(event, bytes) else event.payload for event in events]
+
+
+def test_to_the_stream_what_is_still_on_the_connection_goes_before_what_was_appended_after_it() -> None:
+    with deployment() as running:
+        stream, live = running.streams.topic("t"), _Heard()
+        place = stream.subscribe_from_tail().cursor
+
+        def arrive() -> None:
+            # Published before the record was appended, and not heard when the stream was read.
+            live.messages.append(b"1")
+
+        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
+        stream.append(b"2")
+        assert _payloads(handover.step(0)) == [b"1", b"2"]
+
+
+def test_to_the_stream_what_is_read_on_the_side_comes_next_or_at_the_end() -> None:
+    with deployment() as running:
+        stream, live = running.streams.topic("t"), _Heard()
+        place = stream.subscribe_from_tail().cursor
+        arriving = [b"2", b"3", b"4"]
+
+        def arrive() -> None:
+            # Somebody appends and publishes another one just then.
+            event = arriving.pop(0)
+            stream.append(event)
+            live.messages.append(event)
+
+        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
+        stream.append(b"1")
+        live.messages.append(b"1")
+        assert _payloads(handover.step(0)) == [b"1"]
+        live.messages.append(b"0")
+        assert _payloads(handover.step(0)) == [b"0", b"2"]
+        assert _payloads(handover.end()) == [b"3", b"4"]
+
+
+def test_to_the_stream_and_afterwards_the_channel_is_left() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        topic = running.process("p", Phase.READ_DURABLE).topic("t")
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            _to(running, Phase.READ_DURABLE)
+            assert settled(subscription) == []
+            assert running.channel.stats()["subscriptions"] == 0
+            running.at["p"] = Phase.DURABLE
+            topic.publish(b"x")
+            assert everything(subscription, 1) == [b"x"]
+            assert subscription.cursor is not None
+
+
+def test_to_the_channel_what_comes_both_ways_arrives_once() -> None:
+    with deployment(overlap=FOREVER) as running:
+        topic = running.process("p", Phase.READ_DURABLE).topic("t")
+        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
+            topic.publish(b"before")
+            assert everything(subscription, 1) == [b"before"]
+            _to(running, Phase.WRITE_BOTH)
+            assert everything(subscription, 0) == []
+            for payload in numbered(20):
+                topic.publish(payload)
+            assert everything(subscription, 20) == numbered(20)
+
+
+def test_to_the_channel_what_was_read_before_and_is_published_later_arrives_once() -> None:
+    with deployment(overlap=FOREVER) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
+            stream.append(b"on its way")
+            assert everything(subscription, 1) == [b"on its way"]
+            _to(running, Phase.WRITE_BOTH)
+            assert everything(subscription, 0) == []
+            channel.publish(b"on its way")
+            assert everything(subscription, 0) == []
+
+
+def test_to_the_channel_what_was_read_at_the_end_and_is_published_after_it_arrives_once() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        topic = running.process("l", Phase.READ_DURABLE).topic("t")
+        with topic.subscribe() as subscription:
+            _to(running, Phase.WRITE_BOTH)
+            assert subscription.receive(0) is None
+            # It has begun, and is long over before what comes now is forgotten.
+            topic.overlap = FOREVER
+            stream.append(b"on its way")
+            assert settled(subscription) == [b"on its way"]
+            channel.publish(b"on its way")
+            channel.publish(b"next")
+            assert everything(subscription, 1) == [b"next"]
+
+
+def test_to_the_channel_what_nobody_publishes_any_more_hides_no_equal_event_for_ever() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
+            stream.append(b"tick")
+            _to(running, Phase.WRITE_BOTH)
+            heard = settled(subscription)
+            assert subscription.receive(2 * AT_ONCE) is None
+            channel.publish(b"tick")
+            assert heard + everything(subscription, 1) == [b"tick", b"tick"]
+
+
+def test_there_and_back_again() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        topic = running.process("p", Phase.WRITE_BOTH).topic("t")
+        heard: list[bytes] = []
+        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+            for number, phase in enumerate([Phase.READ_DURABLE, Phase.WRITE_BOTH] * 3):
+                topic.publish(b"%d" % number)
+                _to(running, phase)
+                heard += settled(subscription)
+            heard += everything(subscription, 6 - len(heard))
+        assert heard == numbered(6)
+
+
+def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        topic = running.process("p", Phase.READ_DURABLE).topic("t")
+        listening = running.process("l", Phase.READ_DURABLE).topic("t")
+        with listening.subscribe() as subscription:
+            topic.publish(b"1")
+            assert everything(subscription, 1) == [b"1"]
+        topic.publish(b"missed")
+        _to(running, Phase.WRITE_BOTH)
+        with listening.subscribe(after=subscription.cursor) as again:
+            assert settled(again) == [b"missed"]
+            topic.publish(b"live")
+            assert everything(again, 1) == [b"live"]
+            assert again.cursor is None
+
+
+@pytest.mark.parametrize("phase", [Phase.WRITE_BOTH, Phase.READ_DURABLE], ids=lambda phase: phase.value)
+@pytest.mark.parametrize("turned", [False, True], ids=["settled", "on its way"])
+def test_close_from_another_thread_unblocks(phase: Phase, turned: bool) -> None:
+    with deployment(overlap=FOREVER) as running:
+        with running.process("l", phase).topic("t").subscribe() as subscription:
+            if turned:
+                _to(running, Phase.READ_DURABLE if phase is Phase.WRITE_BOTH else Phase.WRITE_BOTH)
+                assert everything(subscription, 0) == []
+            waiting = Background(lambda: subscription.receive(PATIENCE))
+            subscription.close()
+            assert waiting.result() is CLOSED
+        assert running.channel.stats()["subscriptions"] == 0
+
+
+def test_a_seal_ends_it() -> None:
+    with deployment() as running:
+        with running.process("l", Phase.DURABLE).topic("t").subscribe() as subscription:
+            running.streams.topic("t").append(b"last")
+            running.streams.topic("t").seal()
+            assert subscription.receive(5) == b"last"
+            assert subscription.receive(5) is CLOSED
+
+
+def test_a_ledger_strikes_off_as_often_as_it_noted() -> None:
+    ledger = Ledger()
+    for payload in (b"a", b"b", b"a"):
+        ledger.note(payload)
+    assert len(ledger) == 3
+    assert [ledger.settle(payload) for payload in (b"a", b"a", b"a", b"c", b"b")] == [True, True, False, False, True]
+    assert len(ledger) == 0

@@ -1,0 +1,142 @@
+"""Phases: what each of them writes and reads, that neighbours get along, and that the first one changes nothing."""
+
+from collections.abc import Iterator
+from typing import Never
+
+import pytest
+import redis
+from tests.rollout.fixtures import PHASES, deployment, everything
+
+import tailrace
+from tailrace import broadcast
+from tailrace.broadcast import BroadcastUnavailableError
+from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError
+from tailrace.rollout import Phase, Rollout
+from tailrace.testing.broadcast.listening import hear, until
+from tailrace.testing.reading import numbered
+from tailrace.testing.servers.redis import RedisServer
+
+NEIGHBOURS = [(a, b) for a in PHASES for b in PHASES if abs(PHASES.index(a) - PHASES.index(b)) <= 1]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.mark.parametrize(("producers", "listeners"), NEIGHBOURS, ids=lambda phase: phase.value)
+def test_processes_of_neighbouring_phases_get_along(producers: Phase, listeners: Phase) -> None:
+    with deployment() as running:
+        sending, listening = running.process("p", producers), running.process("l", listeners)
+        with listening.topic("t").subscribe() as subscription:
+            for payload in numbered(20):
+                sending.topic("t").publish(payload)
+            assert everything(subscription, 20) == numbered(20)
+
+
+@pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.value)
+def test_what_is_published_between_preparing_and_entering_arrives(phase: Phase) -> None:
+    with deployment() as running:
+        topic = running.process("p", phase).topic("t")
+        topic.publish(b"before")
+        subscription = topic.as_subscriber().prepare()
+        topic.as_producer().publish(b"between")
+        with subscription:
+            assert everything(subscription, 1) == [b"between"]
+
+
+def test_it_is_a_channel_to_whoever_depends_on_the_protocols() -> None:
+    with deployment() as running:
+        rollout = running.process("p", Phase.BROADCAST)
+        assert isinstance(rollout, broadcast.BroadcastChannel)
+        assert isinstance(rollout.topic("t"), broadcast.Topic)
+        assert isinstance(rollout.topic("t").subscribe(), broadcast.Subscription)
+
+
+def test_the_first_pattern_that_matches_decides_and_none_means_as_before() -> None:
+    with deployment() as running:
+        phases = {"run:test-*": Phase.BROADCAST, "run:*": Phase.DURABLE}
+        rollout = Rollout(running.channel, running.streams, phases)
+        told = {name: repr(rollout.topic(name)) for name in ("run:test-1", "run:1", "chat:1")}
+        assert told == {
+            "run:test-1": "<rollout.Topic 'run:test-1', broadcast>",
+            "run:1": "<rollout.Topic 'run:1', durable>",
+            "chat:1": "<rollout.Topic 'chat:1', broadcast>",
+        }
+        phases["chat:*"] = Phase.WRITE_BOTH
+        assert "write-both" in repr(rollout.topic("chat:1"))
+
+
+@pytest.mark.parametrize("phases", [{"run:*": "durable"}, ["run:*"], None])
+def test_phases_that_are_none_are_refused(phases: object) -> None:
+    with deployment() as running, pytest.raises(InvalidArgumentError):
+        Rollout(running.channel, running.streams, phases)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["pubsub", "sharded", "streams"])
+def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(server: RedisServer, form: str) -> None:
+    url = f"{server.url}?mode={form}"
+    with redis.Redis.from_url(server.url) as raw, tailrace.connect(server.url) as streams:
+
+        def commands(*, bare: bool) -> list[str]:
+            raw.flushall()
+            # Which one finds its script there is of the order, not of what is used.
+            raw.script_flush()
+            with raw.monitor() as monitor:
+                with broadcast.connect(url) as channel:
+                    chosen = channel if bare else Rollout(channel, streams, {})
+                    topic = chosen.topic("t")
+                    topic.publish(b"before")
+                    with topic.subscribe() as subscription:
+                        topic.publish(b"x")
+                        assert hear(subscription, 1) == [b"x"]
+                    with topic.prepare() as subscription:
+                        topic.publish(b"y")
+                        assert hear(subscription, 1) == [b"y"]
+                    until(lambda: not raw.pubsub_channels() + raw.pubsub_shardchannels(), "it is left")
+                raw.set("end", 1)
+                seen: list[str] = []
+                for said in monitor.listen():
+                    if said["command"].startswith("SET end"):
+                        break
+                    if "{t}" in said["command"]:
+                        # Ids and places are the server's, and of the moment.
+                        seen.append(" ".join(word for word in said["command"].split(" ") if not word.startswith("(")))
+            return seen
+
+        bare = commands(bare=True)
+        assert [command for command in bare if "PUBLISH" in command or "EVAL" in command]
+        # A read may find nothing more to read, or that the next message is there: how many there are is of the moment.
+        assert sorted(set(commands(bare=False))) == sorted(set(bare))
+
+
+class _Broken(tailrace.StreamClient):
+    def topic(self, name: str) -> "_BrokenTopic":  # type: ignore[override]
+        return _BrokenTopic()
+
+
+class _BrokenTopic:
+    def append(self, payload: bytes) -> Never:
+        raise DurableStreamUnavailableError("away")
+
+
+def test_what_can_not_be_appended_is_not_published() -> None:
+    with broadcast.connect("memory://") as channel:
+        broken = _Broken.__new__(_Broken)
+        topic = Rollout(channel, broken, {"*": Phase.WRITE_BOTH}).topic("t")
+        with channel.topic("t").subscribe() as subscription:
+            with pytest.raises(DurableStreamUnavailableError):
+                topic.publish(b"x")
+            assert subscription.receive(0) is None
+
+
+def test_what_can_not_be_published_is_told_while_somebody_may_listen_there(caplog: pytest.LogCaptureFixture) -> None:
+    with tailrace.connect("memory://") as streams:
+        channel = broadcast.connect("memory://")
+        channel.close()
+        with pytest.raises(BroadcastUnavailableError):
+            Rollout(channel, streams, {"*": Phase.WRITE_BOTH}).topic("t").publish(b"secret")
+        Rollout(channel, streams, {"*": Phase.READ_DURABLE}).topic("t").publish(b"secret")
+        assert [record.name for record in caplog.records] == ["tailrace.rollout"]
+        assert "secret" not in caplog.text
