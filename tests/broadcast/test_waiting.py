@@ -106,6 +106,7 @@ def test_several_loops_share_a_channel(url: str) -> None:
     assert answers == [b"x"] * 3
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_goes_on_with_the_channel_and_not_with_its_subscriptions(url: str) -> None:
     with broadcast.connect(url) as channel:
         topic = channel.topic("forked")
