@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 from typing_extensions import override
 
@@ -13,32 +13,13 @@ from tailrace import arguments, broadcast
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, TopicCursor
 from tailrace.rollout.handover import Handover, ToChannel, ToStream
 from tailrace.rollout.ledger import Ledger
+from tailrace.rollout.ways import Ways
 from tailrace.subscription import Subscription as Kept
-from tailrace.topic import Topic as Stream
 
 S = TypeVar("S", broadcast.Subscription, Kept)
 
 LOOK = 0.25
 """Seconds between two looks at the flag while nothing comes."""
-
-
-class Ways(Protocol):
-    """What a subscription needs of its topic."""
-
-    overlap: float
-    stream: Stream
-
-    def at_stream(self) -> bool:
-        """Whether listeners are to be at the stream now."""
-        ...
-
-    def live(self) -> broadcast.Subscription:
-        """Return a new subscription to the channel."""
-        ...
-
-    def kept(self) -> Kept:
-        """Return a new subscription to the stream, from its tail."""
-        ...
 
 
 class Subscription(broadcast.Subscription):

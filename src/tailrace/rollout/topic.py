@@ -7,7 +7,8 @@ from typing_extensions import override
 from tailrace import broadcast
 from tailrace.records import TopicCursor
 from tailrace.rollout.phases import Flag
-from tailrace.rollout.subscription import Subscription, Ways
+from tailrace.rollout.subscription import Subscription
+from tailrace.rollout.ways import Ways
 from tailrace.subscription import Subscription as Kept
 from tailrace.topic import Topic as Stream
 
