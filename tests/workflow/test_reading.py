@@ -1,23 +1,15 @@
-"""Reads as the service promises them: pages, waits that an append ends, deliveries, and a stream as a topic."""
-
-import threading
-import time
-from typing import Any
+"""Reads as the service promises them: pages without a hole, the end, and a stream as a topic."""
 
 import pytest
-from tests.workflow.databases import Between
 from tests.workflow.items import documents, item, items, payloads
 from tests.workflow.places import Place
 
 from tailrace import CLOSED
 from tailrace.errors import TopicSealedError
-from tailrace.spi import Database
-from tailrace.testing.reading import Background, drain, take
+from tailrace.testing.reading import drain, take
 from tailrace.testing.servers.waiting import until
 from tailrace.workflow.embedded import EmbeddedService
-from tailrace.workflow.errors import RunNotFoundError, StreamNotFoundError
 from tailrace.workflow.model import NewItem
-from tailrace.workflow.service import Cancellation
 
 
 def test_pages_follow_each_other_without_a_hole(service: EmbeddedService, place: Place) -> None:
@@ -69,126 +61,6 @@ def test_a_page_holds_no_more_bytes_than_it_may_and_one_item_in_any_case(
     assert lengths == [2, 2, 2]
 
 
-@pytest.mark.parametrize("wait", [0, 60])
-def test_nobody_waits_for_a_stream_that_was_never_opened(service: EmbeddedService, place: Place, wait: int) -> None:
-    stream = place.stream()
-    with pytest.raises(RunNotFoundError):
-        service.subscribe(stream, wait_seconds=wait)
-    service.append(stream.run.stream("other"), items("a"))
-    with pytest.raises(StreamNotFoundError):
-        service.subscribe(stream, wait_seconds=wait)
-
-
-def test_a_wait_ends_without_items_when_its_time_is_over(service: EmbeddedService, place: Place) -> None:
-    stream = place.stream()
-    service.append(stream, items(range(2)))
-    began = time.monotonic()
-    page = service.subscribe(stream, from_offset=2, wait_seconds=1)
-    assert time.monotonic() - began >= 1
-    assert (page.documents, page.next_offset, page.terminal) == ((), 2, False)
-
-
-class Waited(Between):
-    """Says when a look has been taken."""
-
-    def __init__(self, database: object) -> None:
-        super().__init__(database)  # type: ignore[arg-type]
-        self.looked = threading.Event()
-
-    def asked(self, *_: object) -> None:
-        self.looked.set()
-
-
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["by this process", "by another handle"])
-@pytest.mark.parametrize("ends", ["append", "close", "error", "delete"])
-def test_a_wait_is_ended_by_what_comes(place: Place, ends: str, elsewhere: bool) -> None:
-    made: list[Waited] = []
-    service = place.service(around=lambda database: made.append(Waited(database)) or made[0])  # type: ignore[func-returns-value]
-    stream, other = place.stream(), place.service() if elsewhere else service
-    other.append(stream, items([0]))
-    waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
-    assert made[0].looked.wait(20)
-    if ends == "append":
-        other.append(stream, items(["it"]))
-        page = waiting.result()
-        assert (len(page.documents), page.next_offset, page.terminal) == (1, 2, False)
-    elif ends == "delete":
-        other.delete_run(stream.run)
-        with pytest.raises(RunNotFoundError):
-            waiting.result()
-    else:
-        other.end(stream, error_reason="broke" if ends == "error" else None)
-        page = waiting.result()
-        assert (page.documents, page.next_offset, page.terminal) == ((), 1, True)
-        assert page.stream.error_reason == ("broke" if ends == "error" else None)
-
-
-def test_a_wait_that_is_cancelled_answers_without_items(service: EmbeddedService, place: Place) -> None:
-    stream, cancellation = place.stream(), Cancellation()
-    service.append(stream, items([0]))
-    waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60, cancellation=cancellation))
-    until(lambda: bool(cancellation._callbacks), "it waits")
-    cancellation.cancel()
-    page = waiting.result(5)
-    assert (page.documents, page.next_offset, page.terminal) == ((), 1, False)
-    assert not cancellation._callbacks
-
-
-def test_a_wait_that_is_cancelled_before_it_has_begun_answers_as_well(
-    service: EmbeddedService, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stream, cancellation = place.stream(), Cancellation()
-    service.append(stream, items([0]))
-    opened = service.engine.open
-
-    def cancelled(*args: Any) -> Any:
-        cancellation.cancel()
-        return opened(*args)
-
-    monkeypatch.setattr(service.engine, "open", cancelled)
-    page = service.subscribe(stream, from_offset=1, wait_seconds=60, cancellation=cancellation)
-    assert (page.documents, page.next_offset) == ((), 1)
-
-
-def test_a_delivery_up_to_the_head_leaves_nothing_pending_and_any_other_read_changes_nothing(
-    service: EmbeddedService, place: Place
-) -> None:
-    stream, other = place.stream(), place.service()
-    service.append(stream, items(range(5)))
-
-    def pending() -> list[int]:
-        # By the store, by whoever delivered, and by whoever did not.
-        stored = place.execute("SELECT pending FROM {workflow_streams}")
-        return [int(stored[0][0]), service.describe(stream).pending_items, other.describe(stream).pending_items]
-
-    for reads in ({"max_items": 4}, {"from_offset": 5}, {"from_offset": 1, "max_items": 3}):
-        service.subscribe(stream, **reads)  # type: ignore[arg-type]
-        assert pending() == [5, 5, 5]
-    page = service.subscribe(stream, from_offset=4)
-    assert page.stream.pending_items == 0
-    assert service.describe(stream).pending_items == 0
-    assert [found.pending_items for found in service.list_streams(stream.run)] == [0]
-    until(lambda: pending() == [0, 0, 0], "the delivery is noted")
-    assert service.append(stream, items("ab")).stream.pending_items == 2
-    service.subscribe(stream, from_offset=0, max_items=5)
-    assert pending() == [2, 2, 2]
-
-
-def test_a_delivery_makes_room_for_the_producer_at_once(service: EmbeddedService, place: Place) -> None:
-    stream = place.stream()
-    for number in range(5):
-        service.append(stream, items(range(3)), max_pending_items=3)
-        service.subscribe(stream, from_offset=number * 3)
-
-
-def test_a_delivery_is_noted_when_the_service_is_closed(service: EmbeddedService, place: Place) -> None:
-    stream, reader = place.stream(), place.service()
-    service.append(stream, items(range(3)))
-    reader.subscribe(stream)
-    reader.close()
-    assert service.describe(stream).pending_items == 0
-
-
 def test_a_stream_is_a_topic_of_its_payloads(service: EmbeddedService, place: Place) -> None:
     stream = place.stream()
     topic = service.topic(stream)
@@ -218,40 +90,3 @@ def test_s29_an_end_between_catching_up_and_following_is_seen_at_once(service: E
         take(subscription, 3)
         place.service().end(stream)
         assert subscription.receive(timeout=20) is CLOSED
-
-
-class Late(Between):
-    """Answers looks only after what this process had to write was written, from before that on."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.armed = False
-        self.seen, self.written_down = threading.Event(), threading.Event()
-
-    def change(self, work: Any, timeout: float) -> Any:
-        if self.armed:
-            self.seen.wait(20)
-        result = super().change(work, timeout)
-        if self.armed:
-            self.written_down.set()
-        return result
-
-    def look(self, work: Any) -> Any:
-        result = super().look(work)
-        if self.armed:
-            self.seen.set()
-            assert self.written_down.wait(20)
-        return result
-
-
-@pytest.mark.parametrize("look", ["describe", "list_streams"])
-def test_a_delivery_that_is_written_during_a_look_is_not_forgotten_by_it(place: Place, look: str) -> None:
-    made: list[Late] = []
-    service = place.service(around=lambda database: made.append(Late(database)) or made[0])  # type: ignore[func-returns-value]
-    stream = place.stream()
-    service.append(stream, items("ab"))
-    made[0].armed = True
-    # It is told before the look begins, and written after the look has read.
-    service._deliveries.note(stream.topic, 1)
-    found = service.describe(stream) if look == "describe" else service.list_streams(stream.run)[0]
-    assert found.pending_items == 0

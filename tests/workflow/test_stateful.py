@@ -5,107 +5,30 @@ between the rules and the answer. The rules themselves are checked for what must
 """
 
 import json
-import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
-from tests.workflow.databases import Clock
+from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 from tests.workflow.items import item
+from tests.workflow.modelled import Beside, Modelled
 from tests.workflow.places import Place
 
-from tailrace.spi import Database
 from tailrace.workflow import rules
-from tailrace.workflow.embedded import EmbeddedService
-from tailrace.workflow.errors import RunNotFoundError, StreamNotFoundError, WorkflowStreamError
-from tailrace.workflow.model import Run, StreamRef
-from tailrace.workflow.rules import Proposed, State, Stored
-from tailrace.workflow.settings import WorkflowSettings
+from tailrace.workflow.errors import StreamNotFoundError
+from tailrace.workflow.rules import Proposed, State
 
 NAMES = ("a", "b")
 BATCHES = st.lists(st.tuples(st.none() | st.sampled_from("kKlm"), st.integers(0, 1)), min_size=1, max_size=5)
 
 
-@dataclass
-class Modelled:
-    """A stream of the model."""
-
-    state: State
-    items: list[tuple[str | None, int]] = field(default_factory=list)
-    reclaimed: bool = False
-
-    @property
-    def known(self) -> dict[str, Stored]:
-        """Its items by key."""
-        found: dict[str, Stored] = {}
-        for offset, (key, value) in enumerate(self.items):
-            if key is not None:
-                found.setdefault(key, Stored(offset, b"%d" % value))
-        return found
-
-
-class Streams(RuleBasedStateMachine):
-    """One run with two streams, and two processes at it."""
-
-    place: Place
+class Streams(Beside):
+    """What may be done, in any order."""
 
     @initialize(batch=BATCHES)
     def begin(self, batch: list[tuple[str | None, int]]) -> None:
-        clocks: list[Clock] = []
-
-        def around(database: Database) -> Database:
-            clocks.append(Clock(database))
-            return clocks[-1]
-
-        retention = WorkflowSettings(run_retention=50.0)
-        self.services: list[EmbeddedService] = [self.place.service(retention, around=around) for _ in range(2)]
-        self.clocks = clocks
-        self.run = Run("default", "wf", f"run-{secrets.token_hex(6)}")
-        self.streams: dict[str, Modelled] | None = None
-        self.ended_at: int | None = None
+        self.open()
         self.append("a", batch, 10_000, 2, 0)
-
-    def teardown(self) -> None:
-        self.place.empty()
-
-    @property
-    def now(self) -> int:
-        return self.clocks[0].now
-
-    def ref(self, name: str) -> StreamRef:
-        return self.run.stream(name)
-
-    def state(self, name: str) -> State | None:
-        if self.streams is None:
-            raise RunNotFoundError("")
-        return self.streams[name].state if name in self.streams else None
-
-    def both(self, call: Callable[[], Any], model: Callable[[], Any]) -> Any:
-        """Ask both, compare refusals, and return both answers; ``None`` if they refuse."""
-        expected: Any = None
-        refusal: WorkflowStreamError | None = None
-        try:
-            expected = model()
-        except WorkflowStreamError as exc:
-            refusal = exc
-        if refusal is None:
-            return call(), expected
-        with pytest.raises(type(refusal)) as caught:
-            call()
-        if refusal.reason == "stream_full":
-            assert caught.value.details == refusal.details
-        return None
 
     @rule(by=st.sampled_from((0, 1, 999_999, 1_000_000, 5_000_000, 100_000_000)))
     def time_passes(self, by: int) -> None:
@@ -250,49 +173,17 @@ class Streams(RuleBasedStateMachine):
         assert (swept.lost_producers, swept.streams, swept.items) == (lost, streams, items)
         assert (swept.runs, swept.failed, swept.done) == (runs, 0, True)
 
-    @invariant()
-    def all_see_the_same(self) -> None:
-        if not hasattr(self, "run"):
-            return
-        for service in self.services:
-            listed = self.both(lambda service=service: service.list_streams(self.run), self.listed)  # type: ignore[misc]
-            if listed is not None:
-                assert [stream.stream_name for stream in listed[0]] == listed[1]
-                for stream in listed[0]:
-                    self.same(stream, stream.stream_name)
-
-    def listed(self) -> list[str]:
-        if self.streams is None:
-            raise RunNotFoundError("")
-        return sorted(name for name, found in self.streams.items() if found.state.found_at(self.now))
-
-    def set(self, name: str, state: State) -> None:
-        assert self.streams is not None
-        self.streams[name].state = state
-
-    def same(self, stream: Any, name: str) -> None:
-        """Compare a stream with the model's, and that with what must hold."""
-        state = self.state(name)
-        assert state is not None
-        for what in ("last_offset", "total_items", "pending_items", "opened_at", "last_appended_at", "closed_at"):
-            assert getattr(stream, what) == getattr(state, what), what
-        assert (stream.status, stream.error_reason) == (state.status, state.error_reason)
-        assert stream.retention_seconds == state.retention_seconds
-        assert 0 <= stream.pending_items <= stream.total_items == stream.last_offset + 1
-        assert stream.total_items == len(self.streams[name].items)  # type: ignore[index]
-
 
 def run(place: Place, examples: int, steps: int) -> None:
     """Try so many stories of so many steps."""
     machine = type("Streams", (Streams,), {"place": place})
-    quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
             deadline=None,
-            suppress_health_check=quiet,
+            suppress_health_check=[*HealthCheck],
             database=None,
             derandomize=True,
         ),
