@@ -33,6 +33,14 @@ def test_a_request_that_may_not_pass(api: Api, method: str, headers: dict[str, s
     assert said(api.ask(method, f"{a_stream()}/items", headers)) == expected
 
 
+def test_a_namespace_is_named_once(api: Api) -> None:
+    twice = [("x-namespace", "default"), ("x-namespace", "other"), (VERSION, "2")]
+
+    answer = httpx.get(f"{api.server.url}{a_stream()}", headers=twice)
+
+    assert said(answer) == (400, "invalid_request")
+
+
 def test_a_path_that_is_too_long(api: Api) -> None:
     assert said(api.get(f"{a_stream()}/items?from={'0' * 9000}")) == (414, "uri_too_long")
 

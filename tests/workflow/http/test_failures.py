@@ -63,6 +63,8 @@ def test_every_operation_tells_that_the_store_is_away(
 
 
 def test_more_operations_than_may_wait_are_told_to_come_back(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = a_stream()
     monkeypatch.setattr(shared, "MOST_WAITING", 0)
 
-    assert said(api.post(f"{a_stream()}/items", {"items": [{}]})) == (503, "overloaded")
+    assert said(api.post(f"{stream}/items", {"items": [{}]})) == (503, "overloaded")
+    assert said(api.get(f"{stream}/items")) == (503, "overloaded")

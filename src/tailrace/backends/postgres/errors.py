@@ -45,6 +45,7 @@ _RIGHTS = {
     "migrate": "CREATE on the database, or let somebody who has it run what `tailrace migrate --sql` writes",
     "operate": "what appenders need, and DELETE on all tables, INSERT and UPDATE on graves and remains",
 }
+_WORKFLOW_RIGHTS = "see the least rights for workflow streams in the documentation"
 # While connecting no code is told. In other languages than English these stay plain unavailable errors.
 _WORDS = (
     (re.compile("password authentication failed|no password supplied"), "28P01"),
@@ -70,7 +71,8 @@ def explain(exc: Exception, what: object, purpose: str = "") -> DurableStreamUna
     said = " ".join(str(exc).split())
     code = code_of(exc)
     if code == "42501" and purpose in _RIGHTS:
-        return StoreUnusableError(f"{what} {_UNUSABLE[code]}: grant it {_RIGHTS[purpose]} [{said}]")
+        needed = _WORKFLOW_RIGHTS if "workflow_" in said else f"grant it {_RIGHTS[purpose]}"
+        return StoreUnusableError(f"{what} {_UNUSABLE[code]}: {needed} [{said}]")
     if code in _UNUSABLE:
         return StoreUnusableError(f"{what} {_UNUSABLE[code]} [{said}]")
     if code in _TRANSIENT:

@@ -7,6 +7,7 @@ namespaces, and who is not let in nothing about versions.
 from collections.abc import Callable, Collection
 
 from tailrace.server.principals import Principal
+from tailrace.server.problems import Problem
 from tailrace.server.request import Request
 from tailrace.server.roles import Role
 from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER, WORKER_VERSION_HEADER, Refusal
@@ -40,10 +41,14 @@ def namespace_in(request: Request) -> str:
     """Return the namespace that is asked for, whether there is one of that name or not.
 
     It stands in a header, or in the query for an ``EventSource``, which can send none.
+
+    Raises:
+        Problem: There are two such headers: what stands before this server may have gone by the other one.
     """
-    name = request.header(b"x-namespace")
-    if name is None:
-        name = request.query.get("namespace")
+    named = [value.decode("latin-1") for header, value in request.scope["headers"] if header == b"x-namespace"]
+    if len(named) > 1:
+        raise Problem("bad-request", "there is more than one X-Namespace")
+    name = named[0] if named else request.query.get("namespace")
     return (name or DEFAULT_NAMESPACE).strip().lower()
 
 

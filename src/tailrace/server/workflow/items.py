@@ -30,7 +30,8 @@ async def subscribe(call: Call) -> Response:
 
 async def _page(call: Call, read: "partial[Coroutine[Any, Any, ItemPage]]", wait: int) -> ItemPage:
     if not wait:
-        return await read()
+        with call.shared.waiting():
+            return await read()
     live, principal = call.shared.core.live, call.principal
     if not live.admits(principal.name):
         raise Problem("overloaded", "there are as many streams and waiting reads as this server holds")

@@ -1,7 +1,8 @@
 """What all requests below ``/api`` share: the operations, and how many of them may wait."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from tailrace.engine import Workers
@@ -56,11 +57,21 @@ class Shared:
         Raises:
             Problem: ``overloaded``: too many wait already.
         """
+        with self.waiting():
+            return await self.service.run(work)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for the store inside, as one of so many.
+
+        Raises:
+            Problem: ``overloaded``: too many wait already.
+        """
         if self._waiting >= MOST_WAITING:
             raise Problem("overloaded", "too many operations wait for the store")
         self._waiting += 1
         try:
-            return await self.service.run(work)
+            yield
         finally:
             self._waiting -= 1
 
