@@ -9,7 +9,7 @@ from functools import partial
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.spi import Database
-from tailrace.workflow.model import NewItem
+from tailrace.workflow.model import SECOND, NewItem
 from tailrace.workflow.payloads import places
 from tailrace.workflow.payloads.drivers import PayloadDriver
 from tailrace.workflow.payloads.errors import (
@@ -26,8 +26,6 @@ from tailrace.workflow.payloads.settings import PayloadSettings
 from tailrace.workflow.store import payloads
 from tailrace.workflow.store.claims import Claim
 from tailrace.workflow.store.payloads import PayloadRow, Quota, State
-
-SECOND = 1_000_000
 
 
 class Registry:

@@ -14,10 +14,10 @@ from typing_extensions import override
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError, InvalidArgumentError
 from tailrace.spi import Ask, Database
 from tailrace.workflow.errors import RunNotFoundError
-from tailrace.workflow.model import Run
+from tailrace.workflow.model import SECOND, Run
 from tailrace.workflow.objects import Objects, Released
 from tailrace.workflow.payloads.errors import PayloadHeldError, PayloadUnavailableError
-from tailrace.workflow.payloads.registry import SECOND, Registry
+from tailrace.workflow.payloads.registry import Registry
 from tailrace.workflow.store import claims, holds, runs
 from tailrace.workflow.store.claims import NOBODY, Fate, Found
 
