@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,10 +15,10 @@ from tailrace.errors import TopicSealedError
 from tailrace.spi import Database
 from tailrace.testing.reading import Background, drain, take
 from tailrace.testing.servers.waiting import until
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.errors import RunNotFoundError, StreamNotFoundError
 from tailrace.workflow.model import NewItem
-from tailrace.workflow.service import Cancellation
 
 
 def test_pages_follow_each_other_without_a_hole(service: EmbeddedService, place: Place) -> None:
@@ -123,15 +124,35 @@ def test_a_wait_is_ended_by_what_comes(place: Place, ends: str, elsewhere: bool)
         assert page.stream.error_reason == ("broke" if ends == "error" else None)
 
 
+class Watched(Cancellation):
+    """Says when it is watched, and how many watch it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.watching = 0
+
+    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        take_back = super().watch(callback)
+        self.watching += 1
+        self.begun.set()
+
+        def forget() -> None:
+            self.watching -= 1
+            take_back()
+
+        return forget
+
+
 def test_a_wait_that_is_cancelled_answers_without_items(service: EmbeddedService, place: Place) -> None:
-    stream, cancellation = place.stream(), Cancellation()
+    stream, cancellation = place.stream(), Watched()
     service.append(stream, items([0]))
     waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60, cancellation=cancellation))
-    until(lambda: bool(cancellation._callbacks), "it waits")
+    assert cancellation.begun.wait(20)
     cancellation.cancel()
     page = waiting.result(5)
     assert (page.documents, page.next_offset, page.terminal) == ((), 1, False)
-    assert not cancellation._callbacks
+    assert cancellation.watching == 0
 
 
 def test_a_wait_that_is_cancelled_before_it_has_begun_answers_as_well(
@@ -252,6 +273,6 @@ def test_a_delivery_that_is_written_during_a_look_is_not_forgotten_by_it(place: 
     service.append(stream, items("ab"))
     made[0].armed = True
     # It is told before the look begins, and written after the look has read.
-    service._deliveries.note(stream.topic, 1)
+    service.note_of(stream)(1)
     found = service.describe(stream) if look == "describe" else service.list_streams(stream.run)[0]
     assert found.pending_items == 0
