@@ -112,7 +112,7 @@ class PayloadRelease(Objects):
     def _delete_object(self, uri: str) -> None:
         driver = self._registry.driver
         if driver is None:
-            raise PayloadUnavailableError("no storage of payloads is configured here")
+            raise PayloadUnavailableError("no storage of payloads is configured here: remove this where one is")
         try:
             driver.delete(uri)
         except InvalidArgumentError as elsewhere:
