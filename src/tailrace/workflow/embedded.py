@@ -27,9 +27,11 @@ from tailrace.workflow.following import Following
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.payloads.drivers import PayloadDriver
 from tailrace.workflow.payloads.holding import Holds
+from tailrace.workflow.payloads.referred import ReferredPayloads
 from tailrace.workflow.payloads.registry import Registry
 from tailrace.workflow.payloads.release import PayloadRelease
 from tailrace.workflow.payloads.settings import PayloadSettings
+from tailrace.workflow.payloads.storage import Storage
 from tailrace.workflow.producing import Producing
 from tailrace.workflow.register import RunRegister
 from tailrace.workflow.service import Service
@@ -57,6 +59,7 @@ class EmbeddedService(Service):
 
     Attributes:
         payloads: Uploads and fetches of payloads.
+        referred: The payloads that items refer to.
         holds: For backups of payloads.
 
     Raises:
@@ -83,16 +86,19 @@ class EmbeddedService(Service):
         self._timeout = options.append_timeout
         self.engine = Engine(WorkflowBackend(store, self._database, self.settings.tombstone_for), options)
         self._workers = Workers(WORKERS)
-        self.payloads = Registry(self._database, payload_driver, payload_settings or PayloadSettings(), self._timeout)
+        self._storage = Storage(payload_driver)
+        self.payloads = Registry(self._database, self._storage, payload_settings or PayloadSettings(), self._timeout)
+        self.referred = ReferredPayloads(self._database, self._storage, self.payloads, self._timeout)
         self.holds = Holds(self._database, self._timeout)
-        objects = PayloadRelease(self._database, self.payloads, self._timeout)
+        objects = PayloadRelease(self._database, self._storage, self.payloads.grace, self._timeout)
         self._deliveries = Deliveries(self._note_deliveries)
         self._following = Following(self._database, self.engine, self._deliveries, self.run)
         self._producing = Producing(
             self._database,
             self.engine,
             self._deliveries,
-            self.payloads,
+            self.referred,
+            upload_grace=self.payloads.grace,
             create_runs=self.settings.runs == "implicit",
             timeout=self._timeout,
         )
@@ -235,7 +241,7 @@ class EmbeddedService(Service):
         self._deliveries.close()
         self._workers.close()
         self.engine.close()
-        self.payloads.close()
+        self._storage.close()
 
     def _wanted(self, stream: StreamRef, from_offset: int, max_items: int, wait_seconds: int) -> Wanted:
         self._check_stream(stream)
@@ -253,18 +259,3 @@ class EmbeddedService(Service):
     def _check_stream(self, stream: StreamRef) -> None:
         self._check_run(stream.run)
         bounds.check_name(stream.name)
-
-
-def open_service(
-    store: Backend,
-    settings: WorkflowSettings | None = None,
-    *,
-    payload_driver: PayloadDriver | None = None,
-    payload_settings: PayloadSettings | None = None,
-) -> EmbeddedService:
-    """Return a service of the runs in a store's database, which is closed with it.
-
-    Raises:
-        InvalidArgumentError: The store is in no database.
-    """
-    return EmbeddedService(store, settings, payload_driver=payload_driver, payload_settings=payload_settings)

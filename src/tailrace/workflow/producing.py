@@ -12,7 +12,7 @@ from tailrace.workflow.batch import batch_of
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.following import as_delivered
 from tailrace.workflow.model import Appended, NewItem, Stream, StreamRef
-from tailrace.workflow.payloads.registry import Registry
+from tailrace.workflow.payloads.referred import ReferredPayloads
 from tailrace.workflow.store import appending, ending
 
 
@@ -22,7 +22,8 @@ class Producing:
     Args:
         engine: Is told which streams have moved.
         deliveries: What this process has delivered, and the store may not know yet.
-        payloads: Looks at what items refer to.
+        referred: Looks at what items refer to.
+        upload_grace: Microseconds that a payload may wait to be claimed.
         create_runs: Whether a run begins with its first append.
         timeout: Seconds that one transaction may take.
     """
@@ -32,15 +33,17 @@ class Producing:
         database: Database,
         engine: Engine,
         deliveries: Deliveries,
-        payloads: Registry,
+        referred: ReferredPayloads,
         *,
+        upload_grace: int,
         create_runs: bool,
         timeout: float,
     ) -> None:
         self._database = database
         self._engine = engine
         self._deliveries = deliveries
-        self._payloads = payloads
+        self._referred = referred
+        self._upload_grace = upload_grace
         self._create_runs = create_runs
         self._timeout = timeout
 
@@ -62,8 +65,8 @@ class Producing:
             lease_seconds=lease_seconds,
             delivered=self._deliveries.of(stream.topic),
             create_run=self._create_runs,
-            claims=self._payloads.prepare(stream.run.namespace, items),
-            upload_grace=self._payloads.grace,
+            claims=self._referred.prepare(stream.run.namespace, items),
+            upload_grace=self._upload_grace,
         )
         appended = self._database.change(work, self._timeout)
         if appended.accepted:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.spi import Relational
-from tailrace.workflow.embedded import EmbeddedService, open_service
+from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Appended, NewItem, Run, StreamRef
 from tailrace.workflow.payloads import Digest, DirectReference, PayloadDriver, RuntimeReference, open_driver
 from tailrace.workflow.payloads.settings import PayloadSettings
@@ -76,7 +76,7 @@ class Scene(Inside):
         store = spi.open_store(parse_url(self.url), StoreOptions(create=True))
         assert isinstance(store, Relational)
         self.database = store.database
-        service = open_service(
+        service = EmbeddedService(
             store,
             WorkflowSettings(
                 namespaces=frozenset({"default", "other"}),

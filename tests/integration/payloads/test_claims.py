@@ -220,7 +220,7 @@ def test_a_missing_object_is_told_with_the_item_that_refers_to_it(scene: Scene) 
     item = json.loads(document)
 
     with pytest.raises(PayloadNotFoundError) as error:
-        scene.service.payloads.content(
+        scene.service.referred.content(
             "default", json.dumps(item["payload"]).encode(), item["payload_reference"], item["offset"]
         )
 
@@ -230,7 +230,7 @@ def test_a_missing_object_is_told_with_the_item_that_refers_to_it(scene: Scene) 
 
 def test_the_content_of_an_item_is_had_wherever_it_is(scene: Scene) -> None:
     stored = direct(scene, "mine")
-    content = scene.service.payloads.content
+    content = scene.service.referred.content
 
     assert [content("default", item.payload, None, 0) for item in items(scene.upload(), stored)] == [
         b"payload",
@@ -344,7 +344,7 @@ def test_what_the_published_client_has_stored_in_the_folder_of_its_namespace_bel
     scene.service.append(stream, [item])
 
     assert scene.states == [CLAIMED]
-    content = scene.service.payloads.content("default", item.payload, uri, 0)
+    content = scene.service.referred.content("default", item.payload, uri, 0)
     assert content is not None
     assert decode_blob(content.decode()) == {"text": "x" * 100}
     scene.age()

@@ -26,6 +26,7 @@ from tailrace.workflow.payloads import (
 from tailrace.workflow.payloads.errors import PayloadHeldError
 from tailrace.workflow.payloads.places import address
 from tailrace.workflow.payloads.release import PayloadRelease
+from tailrace.workflow.payloads.storage import Storage
 from tailrace.workflow.store import retention
 
 
@@ -357,7 +358,9 @@ def test_a_hold_that_comes_between_the_decision_to_delete_and_the_deletion_stops
         with pytest.raises(PayloadUnavailableError):
             scene.service.holds.place("default", "nightly", lasting=3600, patience=0.01)
 
-    release = PayloadRelease(Afterwards(scene.database, hold), scene.service.payloads, 10.0)
+    release = PayloadRelease(
+        Afterwards(scene.database, hold), Storage(scene.driver), scene.service.payloads.grace, 10.0
+    )
     with pytest.raises(PayloadHeldError):
         release.release_run(scene.run_id(stream.run), 10)
 
