@@ -20,7 +20,15 @@ from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Run, StreamRef
 from tailrace.workflow.settings import WorkflowSettings
 
-TABLES = ("workflow_items", "workflow_streams", "workflow_runs", "graves")
+TABLES = (
+    "workflow_items",
+    "workflow_claims",
+    "workflow_payloads",
+    "workflow_holds",
+    "workflow_streams",
+    "workflow_runs",
+    "graves",
+)
 
 
 class Place(ABC):

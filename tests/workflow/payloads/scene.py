@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.integration.payloads.inside import GRACE, Inside
+from tests.workflow.payloads.inside import GRACE, Inside
 from typing_extensions import override
 
 from tailrace import spi

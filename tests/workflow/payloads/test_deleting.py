@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from tests.integration.payloads.scene import Gate, Scene, beside
+from tests.workflow.payloads.scene import Gate, Scene, beside
 from typing_extensions import override
 
 from tailrace.errors import InvalidArgumentError

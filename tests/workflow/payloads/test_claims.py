@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from durable_workflow.external_storage import LocalFilesystemExternalStorage
 from durable_workflow.serializer import external_storage_envelope
-from tests.integration.payloads.scene import Scene, items
+from tests.workflow.payloads.scene import Scene, items
 
 from tailrace.workflow.envelope import decode_blob
 from tailrace.workflow.errors import StreamClosedError, StreamFullError
