@@ -16,8 +16,12 @@ from tailrace.spi import Relational
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Appended, NewItem, Run, StreamRef
 from tailrace.workflow.payloads import Digest, DirectReference, PayloadDriver, RuntimeReference, open_driver
+from tailrace.workflow.payloads.places import address
 from tailrace.workflow.payloads.settings import PayloadSettings
 from tailrace.workflow.settings import WorkflowSettings
+
+UPLOADED, CLAIMED = 1, 2
+"""States of a payload."""
 
 
 class Interposed(PayloadDriver):
@@ -101,6 +105,16 @@ class Scene(Inside):
 
     def upload(self, content: bytes = b"payload", namespace: str = "default") -> RuntimeReference:
         return self.service.payloads.upload(namespace, Digest.of(content), content)
+
+    def direct(self, name: str, content: bytes = b"direct") -> DirectReference:
+        """Store a payload as a producer does that has the driver itself."""
+        uri = address(self.driver.base, "default", name)
+        self.driver.put(uri, content)
+        return DirectReference(uri, Digest.of(content))
+
+    @property
+    def stores_nothing(self) -> bool:
+        return self.count("workflow_items") == self.count("workflow_streams") == self.count("workflow_claims") == 0
 
     def append(self, stream: StreamRef, *references: RuntimeReference | DirectReference, **options: Any) -> Appended:
         """Append one item per reference; each has its number as key."""

@@ -4,32 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.workflow.payloads.scene import Scene, items
+from tests.workflow.payloads.scene import CLAIMED, UPLOADED, Scene, items
 
 from tailrace.workflow.errors import StreamClosedError, StreamFullError
 from tailrace.workflow.model import NewItem
 from tailrace.workflow.payloads import (
     Digest,
-    DirectReference,
     PayloadIntegrityError,
     PayloadNotFoundError,
     PayloadUnsupportedError,
     RuntimeReference,
 )
-from tailrace.workflow.payloads.places import address
-
-UPLOADED, CLAIMED = 1, 2
-
-
-def nothing_is_stored(scene: Scene) -> bool:
-    return scene.count("workflow_items") == scene.count("workflow_streams") == scene.count("workflow_claims") == 0
-
-
-def direct(scene: Scene, name: str, content: bytes = b"direct") -> DirectReference:
-    """Store a payload as a producer does that has the driver itself."""
-    uri = address(scene.driver.base, "default", name)
-    scene.driver.put(uri, content)
-    return DirectReference(uri, Digest.of(content))
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -77,7 +62,7 @@ def test_a_dangling_reference_stores_nothing_and_names_the_item(scene: Scene) ->
 
     assert error.value.details["item"] == 1
     assert error.value.reference_id == missing.reference_id
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
     assert scene.states == [UPLOADED]
 
 
@@ -95,7 +80,7 @@ def test_a_reference_that_says_something_else_than_the_registry_is_refused(scene
 
     with pytest.raises(PayloadIntegrityError):
         scene.append(scene.stream("s"), wrong)
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
 
 
 def test_an_object_that_was_altered_is_refused_when_it_is_referred_to_and_when_it_is_read(scene: Scene) -> None:
@@ -108,7 +93,7 @@ def test_an_object_that_was_altered_is_refused_when_it_is_referred_to_and_when_i
             scene.append(scene.stream("s"), reference)
         with pytest.raises(PayloadIntegrityError):
             scene.service.payloads.fetch("default", reference.reference_id)
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
 
 
 def test_a_missing_object_is_told_with_the_item_that_refers_to_it(scene: Scene) -> None:
@@ -129,7 +114,7 @@ def test_a_missing_object_is_told_with_the_item_that_refers_to_it(scene: Scene) 
 
 
 def test_the_content_of_an_item_is_had_wherever_it_is(scene: Scene) -> None:
-    stored = direct(scene, "mine")
+    stored = scene.direct("mine")
     content = scene.service.referred.content
 
     assert [content("default", item.payload, None, 0) for item in items(scene.upload(), stored)] == [
@@ -152,7 +137,7 @@ def test_a_malformed_reference_is_refused_before_anything_else(scene: Scene, key
     with pytest.raises(PayloadUnsupportedError) as error:
         scene.service.append(scene.stream("s"), [NewItem(), wrong])
     assert error.value.details["item"] == 1
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
 
 
 def test_a_string_and_an_object_may_refer_to_the_registry_too(scene: Scene) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from durable_workflow.external_storage import LocalFilesystemExternalStorage
 from durable_workflow.serializer import external_storage_envelope
-from tests.workflow.payloads.scene import Scene, items
+from tests.workflow.payloads.scene import CLAIMED, Scene, items
 
 from tailrace.workflow.envelope import decode_blob
 from tailrace.workflow.model import NewItem
@@ -20,22 +20,9 @@ from tailrace.workflow.payloads import (
 )
 from tailrace.workflow.payloads.places import address
 
-UPLOADED, CLAIMED = 1, 2
-
-
-def nothing_is_stored(scene: Scene) -> bool:
-    return scene.count("workflow_items") == scene.count("workflow_streams") == scene.count("workflow_claims") == 0
-
-
-def direct(scene: Scene, name: str, content: bytes = b"direct") -> DirectReference:
-    """Store a payload as a producer does that has the driver itself."""
-    uri = address(scene.driver.base, "default", name)
-    scene.driver.put(uri, content)
-    return DirectReference(uri, Digest.of(content))
-
 
 def test_a_payload_that_a_producer_has_stored_belongs_to_the_stream_too(scene: Scene) -> None:
-    stream, stored = scene.stream("s"), direct(scene, "mine")
+    stream, stored = scene.stream("s"), scene.direct("mine")
 
     scene.append(stream, stored)
     scene.append(stream, stored)
@@ -75,11 +62,11 @@ def test_a_payload_that_a_producer_has_not_stored_is_refused(scene: Scene) -> No
         scene.append(scene.stream("s"), DirectReference(uri, Digest.of(b"x")))
     with pytest.raises(PayloadNotFoundError):
         scene.service.append(scene.stream("s"), [NewItem(payload_reference=uri)])
-    altered = replace(direct(scene, "mine"), digest=Digest.of(b"what it was meant to be"))
+    altered = replace(scene.direct("mine"), digest=Digest.of(b"what it was meant to be"))
     with pytest.raises(PayloadIntegrityError):
         scene.append(scene.stream("s"), altered)
 
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
     assert scene.count("workflow_payloads") == 0
 
 

@@ -24,10 +24,6 @@ def killed() -> None:
     raise Killed
 
 
-def nothing_is_stored(scene: Scene) -> bool:
-    return scene.count("workflow_items") == scene.count("workflow_streams") == scene.count("workflow_claims") == 0
-
-
 @pytest.mark.parametrize("claimed", [True, False])
 def test_what_a_killed_sweep_has_begun_is_ended_by_a_later_one(scene: Scene, claimed: bool) -> None:
     stream, reference = scene.stream("s"), scene.upload()
@@ -98,7 +94,7 @@ def test_deleting_a_run_deletes_its_objects_or_leaves_everything(scene: Scene) -
 
     assert scene.service.delete_run(stream.run)
     assert scene.objects == []
-    assert nothing_is_stored(scene)
+    assert scene.stores_nothing
     assert not scene.service.delete_run(stream.run)
 
 

@@ -1,11 +1,10 @@
 """A payload that was uploaded is there for whoever refers to it in time, and for nobody in another namespace."""
 
 import pytest
-from tests.workflow.payloads.scene import Scene, items
+from tests.workflow.payloads.scene import CLAIMED, UPLOADED, Scene, items
 
 from tailrace.workflow.payloads import (
     Digest,
-    DirectReference,
     PayloadExpiredError,
     PayloadIntegrityError,
     PayloadNotFoundError,
@@ -14,16 +13,6 @@ from tailrace.workflow.payloads import (
     PayloadUnavailableError,
     RuntimeReference,
 )
-from tailrace.workflow.payloads.places import address
-
-UPLOADED, CLAIMED = 1, 2
-
-
-def direct(scene: Scene, name: str, content: bytes = b"direct") -> DirectReference:
-    """Store a payload as a producer does that has the driver itself."""
-    uri = address(scene.driver.base, "default", name)
-    scene.driver.put(uri, content)
-    return DirectReference(uri, Digest.of(content))
 
 
 def test_an_upload_can_be_fetched_and_is_claimed_by_the_append_that_refers_to_it(scene: Scene) -> None:
@@ -139,7 +128,7 @@ def test_a_payload_of_the_limit_is_taken_and_one_byte_more_is_not(scene: Scene) 
     limited.upload("default", Digest.of(b"payload"), b"payload")
     with pytest.raises(PayloadOversizedError):
         limited.upload("default", Digest.of(b"payloads"), b"payloads")
-    stored = direct(scene, "mine", b"8 bytes!")
+    stored = scene.direct("mine", b"8 bytes!")
     with pytest.raises(PayloadOversizedError):
         scene.services[-1].append(scene.stream("s"), items(stored))
 
