@@ -10,8 +10,8 @@ from tests.workflow.items import item, items, keyed, payloads
 from tests.workflow.places import Place
 
 from tailrace.testing.servers.waiting import until
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.embedded import EmbeddedService
-from tailrace.workflow.service import Cancellation
 
 MANY = 50
 

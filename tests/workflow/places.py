@@ -20,7 +20,15 @@ from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Run, StreamRef
 from tailrace.workflow.settings import WorkflowSettings
 
-TABLES = ("workflow_items", "workflow_streams", "workflow_runs", "graves")
+TABLES = (
+    "workflow_items",
+    "workflow_claims",
+    "workflow_payloads",
+    "workflow_holds",
+    "workflow_streams",
+    "workflow_runs",
+    "graves",
+)
 
 
 class Place(ABC):
@@ -153,12 +161,13 @@ class SqlitePlace(Place):
         return any("->" in line and f":{gate} " in line for line in Path("/proc/locks").read_text().splitlines())
 
 
-class PostgresPlace(Place):
+class ServerPlace(Place):
     """A database on a server."""
 
-    engine = "postgres"
+    waits: ClassVar[str]
+    """Finds whoever waits for a lock."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer | MariadbServer) -> None:
         super().__init__()
         self.server = server
         self.database = server.create_database()
@@ -167,33 +176,26 @@ class PostgresPlace(Place):
 
     def connect(self) -> Any:
         return self.server.connect(self.database)
+
+    def somebody_waits(self) -> bool:
+        return bool(self.server.execute(self.waits, database=self.database))
+
+
+class PostgresPlace(ServerPlace):
+    """A database of PostgreSQL."""
+
+    engine = "postgres"
+    waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
     def named(self, table: str) -> str:
         return f"tailrace.{table}"
 
-    def somebody_waits(self) -> bool:
-        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        return bool(self.server.execute(waits, database=self.database))
 
-
-class MariadbPlace(Place):
-    """A database on a server."""
+class MariadbPlace(ServerPlace):
+    """A database of MariaDB."""
 
     engine = "mariadb"
-
-    def __init__(self, server: MariadbServer) -> None:
-        super().__init__()
-        self.server = server
-        self.database = server.create_database()
-        self.url = server.url(self.database)
-        self.store().close()
-
-    def connect(self) -> Any:
-        return self.server.connect(self.database)
+    waits = "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
 
     def named(self, table: str) -> str:
         return f"tailrace_{table}"
-
-    def somebody_waits(self) -> bool:
-        waits = "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
-        return bool(self.server.execute(waits, database=self.database))

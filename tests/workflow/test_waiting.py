@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from tests.workflow.databases import Between
@@ -11,9 +12,11 @@ from tests.workflow.items import items
 from tests.workflow.places import Place
 
 from tailrace.errors import DurableStreamUnavailableError
+from tailrace.spi import Database
 from tailrace.testing.reading import Background
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import ItemPage, StreamRef
+from tailrace.workflow.store import reading
 from tailrace.workflow.waiting import Look, Looks, Wanted
 
 MANY = 1000
@@ -28,6 +31,12 @@ def counted(place: Place) -> tuple[EmbeddedService, Between]:
         return made[0]
 
     return place.service(around=around), made[0]
+
+
+def look_at(database: Database, wanted: Wanted) -> Look:
+    """Look, sharing it with nobody."""
+    read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
+    return Look(*database.look(read))
 
 
 async def waiting(service: EmbeddedService, stream: StreamRef, at: int, many: int) -> list[asyncio.Task[ItemPage]]:
@@ -62,17 +71,18 @@ def test_a_thousand_who_wait_hold_no_thread_and_one_append_wakes_them_with_few_r
     assert {(len(page.documents), page.next_offset) for page in pages} == {(1, 2)}
     # One look for all, but for those who were about to look when it came.
     assert database.looks < MANY / 50
-    assert len(service.engine._readers) == 0
+    assert service.engine.stats()["subscriptions"] == 0
 
 
-def test_who_waits_together_shares_one_look_and_each_gets_the_page(service: EmbeddedService, place: Place) -> None:
+def test_who_waits_together_shares_one_look_and_each_gets_the_page(place: Place) -> None:
+    service, database = counted(place)
     stream = place.stream()
     service.append(stream, items("abc"))
     looks: list[Wanted] = []
 
     def look(wanted: Wanted) -> Look:
         looks.append(wanted)
-        return service._following._look_at(wanted)
+        return look_at(database, wanted)
 
     shared, wanted = Looks(look), Wanted(stream, 3, 100)
     before = shared.fresh(wanted)
@@ -89,10 +99,11 @@ def test_who_waits_together_shares_one_look_and_each_gets_the_page(service: Embe
     assert shared.board(Wanted(stream, 4, 100)) is not board
 
 
-def test_what_was_found_in_another_life_of_the_stream_is_nobodys_answer(service: EmbeddedService, place: Place) -> None:
+def test_what_was_found_in_another_life_of_the_stream_is_nobodys_answer(place: Place) -> None:
+    service, database = counted(place)
     stream = place.stream()
     service.append(stream, items("a"))
-    shared, wanted = Looks(service._following._look_at), Wanted(stream, 1, 100)
+    shared, wanted = Looks(partial(look_at, database)), Wanted(stream, 1, 100)
     before, board = shared.fresh(wanted), shared.board(wanted)
     service.append(stream, items("b"))
     assert shared.shared(board, before).says_something
@@ -103,9 +114,8 @@ def test_what_was_found_in_another_life_of_the_stream_is_nobodys_answer(service:
     assert not shared.shared(board, again).says_something
 
 
-def test_s13b_whoever_waits_with_one_that_is_interrupted_looks_for_himself(
-    service: EmbeddedService, place: Place
-) -> None:
+def test_s13b_whoever_waits_with_one_that_is_interrupted_looks_for_himself(place: Place) -> None:
+    service, database = counted(place)
     stream = place.stream()
     service.append(stream, items("a"))
     looking, interrupted = threading.Event(), threading.Event()
@@ -115,10 +125,10 @@ def test_s13b_whoever_waits_with_one_that_is_interrupted_looks_for_himself(
             looking.set()
             assert interrupted.wait(20)
             raise KeyboardInterrupt
-        return service._following._look_at(wanted)
+        return look_at(database, wanted)
 
     shared, wanted = Looks(look), Wanted(stream, 0, 100)
-    board, before = shared.board(wanted), service._following._look_at(wanted)
+    board, before = shared.board(wanted), look_at(database, wanted)
     leader = Background(lambda: shared.shared(board, before))
     assert looking.wait(20)
     others = [Background(lambda: shared.shared(board, before)) for _ in range(3)]
@@ -139,7 +149,7 @@ def test_a_wait_that_is_cancelled_leaves_nothing_behind(service: EmbeddedService
         assert await asyncio.gather(*tasks, return_exceptions=True)
         assert {task.cancelled() for task in tasks} == {True}
         # Not sooner or later: with the cancellation.
-        assert len(service.engine._readers) == 0
+        assert service.engine.stats()["subscriptions"] == 0
         await asyncio.to_thread(service.append, stream, items([1]))
         assert (await service.subscribe_async(stream, from_offset=1, wait_seconds=60)).next_offset == 2
 
@@ -152,9 +162,9 @@ def test_what_waits_ends_when_the_service_is_closed(place: Place) -> None:
     blocked = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
 
     async def run() -> None:
-        await eventually(lambda: len(service.engine._readers) == 1)
+        await eventually(lambda: service.engine.stats()["subscriptions"] == 1)
         tasks = [asyncio.create_task(service.subscribe_async(stream, from_offset=1, wait_seconds=60))]
-        await eventually(lambda: len(service.engine._readers) == 2)
+        await eventually(lambda: service.engine.stats()["subscriptions"] == 2)
         service.close()
         with pytest.raises(DurableStreamUnavailableError):
             await tasks[0]

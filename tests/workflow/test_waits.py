@@ -11,9 +11,9 @@ from tests.workflow.places import Place
 
 from tailrace.testing.reading import Background
 from tailrace.testing.servers.waiting import until
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.errors import RunNotFoundError, StreamNotFoundError
-from tailrace.workflow.service import Cancellation
 
 
 @pytest.mark.parametrize("wait", [0, 60])

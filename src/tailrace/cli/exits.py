@@ -25,7 +25,7 @@ from tailrace.workflow.errors import (
     StreamNotFoundError,
     WorkflowStreamError,
 )
-from tailrace.workflow.payloads import PayloadUnavailableError
+from tailrace.workflow.payloads.errors import PayloadHeldError, PayloadUnavailableError
 
 
 class Code(enum.IntEnum):
@@ -105,6 +105,7 @@ _CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
     (IdempotencyConflictError, Code.CONFLICT),
     (RunExistsError, Code.CONFLICT),
     (PayloadUnavailableError, Code.STORE_UNAVAILABLE),
+    (PayloadHeldError, Code.STORE_UNAVAILABLE),
     # Whatever else an operation on runs refuses lies in what it was asked.
     (WorkflowStreamError, Code.USAGE),
 )

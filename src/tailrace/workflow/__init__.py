@@ -1,5 +1,6 @@
 """Workflow Streams: named output logs of workflow runs, with offsets, keys, caps, an end, and retention."""
 
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.emitter import Emitter
 from tailrace.workflow.errors import (
     IdempotencyConflictError,
@@ -20,7 +21,6 @@ from tailrace.workflow.iteration import Iteration
 from tailrace.workflow.model import Appended, NewItem, Origin, Run, RunInfo, Status, Stream, SweepResult
 from tailrace.workflow.opening import WorkflowOptions
 from tailrace.workflow.runs import Workflows, connect
-from tailrace.workflow.service import Cancellation
 from tailrace.workflow.streams import RunStreams
 
 __all__ = [

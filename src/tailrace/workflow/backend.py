@@ -31,7 +31,8 @@ from tailrace.spi import (
     lost_birth,
     lost_place,
 )
-from tailrace.workflow.store import rows, runs
+from tailrace.workflow.store import rows
+from tailrace.workflow.store.clock import now
 from tailrace.workflow.store.rows import StreamRow
 
 _GRAVES = "SELECT name, incarnation FROM {graves} WHERE name IN ??"
@@ -94,7 +95,7 @@ def _bounds(topic: str, ask: Ask) -> Bounds | Unborn:
     row = rows.find(ask, topic)
     if row is not None:
         return row.bounds
-    return Unborn(runs.now(ask), _graves(ask, [topic]).get(topic, 0))
+    return Unborn(now(ask), _graves(ask, [topic]).get(topic, 0))
 
 
 def _read(requests: Sequence[ReadRequest], tombstone_for: float, ask: Ask) -> Sequence[ReadOutcome]:
@@ -103,16 +104,16 @@ def _read(requests: Sequence[ReadRequest], tombstone_for: float, ask: Ask) -> Se
     unborn = [request.topic for request in requests if isinstance(request.after, Unborn)]
     # Only who waits for a stream's birth has to do with the dead.
     graves = _graves(ask, unborn) if unborn else {}
-    now = runs.now(ask) if unborn else 0
-    return [_page(ask, request, found.get(request.topic), graves, now, tombstone_for) for request in requests]
+    instant = now(ask) if unborn else 0
+    return [_page(ask, request, found.get(request.topic), graves, instant, tombstone_for) for request in requests]
 
 
 def _page(
-    ask: Ask, request: ReadRequest, row: StreamRow | None, graves: dict[str, int], now: int, tombstone_for: float
+    ask: Ask, request: ReadRequest, row: StreamRow | None, graves: dict[str, int], instant: int, tombstone_for: float
 ) -> ReadOutcome:
     after = request.after
     if isinstance(after, Unborn):
-        lost = lost_birth(after, graves.get(request.topic, 0), now, tombstone_for)
+        lost = lost_birth(after, graves.get(request.topic, 0), instant, tombstone_for)
         if lost is not None:
             return lost
         if row is None:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tailrace.workflow.errors import InvalidFieldsError, InvalidStreamNameError
+from tailrace.workflow.errors import InvalidStreamNameError
+from tailrace.workflow.field_errors import FieldErrors
 from tailrace.workflow.model import NewItem, Run
 
 MAX_PENDING_ITEMS = 10_000
@@ -35,58 +36,9 @@ MAX_LEASE_SECONDS = 86_400
 CODECS = frozenset({"avro"})
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,190}")
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
-# A reason may be the text of an error, which has lines.
-_CONTROLS_BUT_LINES = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNSUPPORTED_CODEC = (
     "unsupported_payload_codec: payloads travel as the HTTP document transport says, and only the codec avro is known"
 )
-
-
-class Findings:
-    """What is wrong with the fields of one request, collected so that all of it can be told at once."""
-
-    def __init__(self) -> None:
-        self._errors: dict[str, list[str]] = {}
-
-    def add(self, field: str, text: str) -> None:
-        """Note that something is wrong with a field."""
-        self._errors.setdefault(field, []).append(text)
-
-    def integer(self, field: str, value: object, least: int, most: int | None) -> None:
-        """Check an integer."""
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.add(field, "must be an integer")
-        elif value < least or (most is not None and value > most):
-            self.add(field, f"must be at least {least}" if most is None else f"must be from {least} to {most}")
-
-    def text(self, field: str, value: object, most: int, *, least: int = 0, lines: bool = False) -> None:
-        """Check a text; its length is in characters."""
-        if not isinstance(value, str):
-            self.add(field, "must be a string")
-            return
-        if not least <= len(value) <= most:
-            self.add(
-                field, f"must have {least} to {most} characters" if least else f"must have at most {most} characters"
-            )
-        if (_CONTROLS_BUT_LINES if lines else _CONTROLS).search(value):
-            self.add(field, "must not hold control characters")
-        if not _encodes(value):
-            self.add(field, "must not hold lone surrogates")
-
-    def optional(self, field: str, value: object, most: int) -> None:
-        """Check a text that may be missing."""
-        if value is not None:
-            self.text(field, value, most)
-
-    def refuse(self) -> None:
-        """Raise, if anything was wrong.
-
-        Raises:
-            InvalidFieldsError: Something was.
-        """
-        if self._errors:
-            raise InvalidFieldsError(self._errors)
 
 
 def check_name(name: object) -> str:
@@ -109,11 +61,11 @@ def check_run(run: Run) -> None:
     Raises:
         InvalidFieldsError: They are of that kind.
     """
-    findings = Findings()
-    findings.text("namespace", run.namespace, MAX_NAMESPACE_CHARS, least=1)
-    findings.text("workflow_id", run.workflow_id, MAX_ID_CHARS, least=1)
-    findings.text("run_id", run.run_id, MAX_ID_CHARS, least=1)
-    findings.refuse()
+    wrong = FieldErrors()
+    wrong.text("namespace", run.namespace, MAX_NAMESPACE_CHARS, least=1)
+    wrong.text("workflow_id", run.workflow_id, MAX_ID_CHARS, least=1)
+    wrong.text("run_id", run.run_id, MAX_ID_CHARS, least=1)
+    wrong.refuse()
 
 
 def check_start(workflow_type: object, task_queue: object) -> None:
@@ -122,10 +74,10 @@ def check_start(workflow_type: object, task_queue: object) -> None:
     Raises:
         InvalidFieldsError: It is out of bounds.
     """
-    findings = Findings()
-    findings.optional("workflow_type", workflow_type, MAX_ID_CHARS)
-    findings.optional("task_queue", task_queue, MAX_ID_CHARS)
-    findings.refuse()
+    wrong = FieldErrors()
+    wrong.optional("workflow_type", workflow_type, MAX_ID_CHARS)
+    wrong.optional("task_queue", task_queue, MAX_ID_CHARS)
+    wrong.refuse()
 
 
 def check_append(items: Sequence[NewItem], max_pending_items: object, lease_seconds: object = None) -> None:
@@ -134,15 +86,15 @@ def check_append(items: Sequence[NewItem], max_pending_items: object, lease_seco
     Raises:
         InvalidFieldsError: It is; with everything that is wrong.
     """
-    findings = Findings()
+    wrong = FieldErrors()
     if not 1 <= len(items) <= MAX_ITEMS:
-        findings.add("items", f"must have 1 to {MAX_ITEMS} items")
+        wrong.add("items", f"must have 1 to {MAX_ITEMS} items")
     for number, item in enumerate(items[:MAX_ITEMS]):
-        _check_item(findings, f"items.{number}", item)
-    findings.integer("max_pending_items", max_pending_items, 1, MAX_PENDING_ITEMS)
+        _check_item(wrong, f"items.{number}", item)
+    wrong.integer("max_pending_items", max_pending_items, 1, MAX_PENDING_ITEMS)
     if lease_seconds is not None:
-        findings.integer("lease_seconds", lease_seconds, 1, MAX_LEASE_SECONDS)
-    findings.refuse()
+        wrong.integer("lease_seconds", lease_seconds, 1, MAX_LEASE_SECONDS)
+    wrong.refuse()
 
 
 def check_end(error_reason: object, retention_seconds: object) -> None:
@@ -151,12 +103,12 @@ def check_end(error_reason: object, retention_seconds: object) -> None:
     Raises:
         InvalidFieldsError: It is.
     """
-    findings = Findings()
+    wrong = FieldErrors()
     if error_reason is not None:
-        findings.text("error_reason", error_reason, MAX_ID_CHARS, least=1, lines=True)
+        wrong.text("error_reason", error_reason, MAX_ID_CHARS, least=1, lines=True)
     if retention_seconds is not None:
-        findings.integer("retention_seconds", retention_seconds, 1, MAX_RETENTION_SECONDS)
-    findings.refuse()
+        wrong.integer("retention_seconds", retention_seconds, 1, MAX_RETENTION_SECONDS)
+    wrong.refuse()
 
 
 def check_page(from_offset: object, max_items: object, wait_seconds: object = 0) -> None:
@@ -165,11 +117,11 @@ def check_page(from_offset: object, max_items: object, wait_seconds: object = 0)
     Raises:
         InvalidFieldsError: It is.
     """
-    findings = Findings()
-    findings.integer("from", from_offset, 0, None)
-    findings.integer("max_items", max_items, 1, MAX_ITEMS)
-    findings.integer("wait_seconds", wait_seconds, 0, MAX_WAIT_SECONDS)
-    findings.refuse()
+    wrong = FieldErrors()
+    wrong.integer("from", from_offset, 0, None)
+    wrong.integer("max_items", max_items, 1, MAX_ITEMS)
+    wrong.integer("wait_seconds", wait_seconds, 0, MAX_WAIT_SECONDS)
+    wrong.refuse()
 
 
 def check_lease(lease_seconds: object) -> None:
@@ -178,35 +130,27 @@ def check_lease(lease_seconds: object) -> None:
     Raises:
         InvalidFieldsError: It is.
     """
-    findings = Findings()
-    findings.integer("lease_seconds", lease_seconds, 1, MAX_LEASE_SECONDS)
-    findings.refuse()
+    wrong = FieldErrors()
+    wrong.integer("lease_seconds", lease_seconds, 1, MAX_LEASE_SECONDS)
+    wrong.refuse()
 
 
-def _check_item(findings: Findings, at: str, item: NewItem) -> None:
-    findings.optional(f"{at}.idempotency_key", item.idempotency_key, MAX_ID_CHARS)
-    findings.text(f"{at}.origin", item.origin, MAX_KIND_CHARS, least=1)
-    findings.optional(f"{at}.origin_reference", item.origin_reference, MAX_ID_CHARS)
-    findings.optional(f"{at}.item_type", item.item_type, MAX_KIND_CHARS)
-    findings.optional(f"{at}.content_type", item.content_type, MAX_ID_CHARS)
-    _check_reference(findings, f"{at}.payload_reference", item.payload_reference)
+def _check_item(wrong: FieldErrors, at: str, item: NewItem) -> None:
+    wrong.optional(f"{at}.idempotency_key", item.idempotency_key, MAX_ID_CHARS)
+    wrong.text(f"{at}.origin", item.origin, MAX_KIND_CHARS, least=1)
+    wrong.optional(f"{at}.origin_reference", item.origin_reference, MAX_ID_CHARS)
+    wrong.optional(f"{at}.item_type", item.item_type, MAX_KIND_CHARS)
+    wrong.optional(f"{at}.content_type", item.content_type, MAX_ID_CHARS)
+    _check_reference(wrong, f"{at}.payload_reference", item.payload_reference)
     if item.payload_codec is not None:
-        findings.text(f"{at}.payload_codec", item.payload_codec, MAX_KIND_CHARS)
+        wrong.text(f"{at}.payload_codec", item.payload_codec, MAX_KIND_CHARS)
         if isinstance(item.payload_codec, str) and item.payload_codec not in CODECS:
-            findings.add(f"{at}.payload_codec", _UNSUPPORTED_CODEC)
+            wrong.add(f"{at}.payload_codec", _UNSUPPORTED_CODEC)
 
 
-def _check_reference(findings: Findings, field: str, reference: Any) -> None:  # noqa: ANN401 - of a request
+def _check_reference(wrong: FieldErrors, field: str, reference: Any) -> None:  # noqa: ANN401 - of a request
     if isinstance(reference, dict):
         # Its own shape is checked by whoever looks it up.
         return
     if reference is not None:
-        findings.text(field, reference, MAX_ID_CHARS)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        wrong.text(field, reference, MAX_ID_CHARS)

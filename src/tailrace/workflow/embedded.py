@@ -1,7 +1,6 @@
-"""Runs and their streams in a database that this process uses itself.
+"""Runs and their streams in a database that this process uses itself: checks what it is given, and hands it on.
 
-Appending: ``batch.py`` checks, ``store/appending.py`` locks, ``rules.py`` decides, and the engine is told that the
-stream moved. Reading: ``following.py``.
+Who follows a stream: ``following.py``. Who writes one: ``producing.py``. The runs themselves: ``register.py``.
 """
 
 import asyncio
@@ -15,27 +14,31 @@ from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
 from tailrace.forks import renew_in_child
 from tailrace.options import EngineOptions, positive_seconds
-from tailrace.spi import Ask, Backend, Boundary, Database, Relational
+from tailrace.spi import Backend, Boundary, Database, Relational
 from tailrace.sweeping import Sweeping
 from tailrace.workflow import bounds
 from tailrace.workflow.awaited_topics import DocumentTopic
 from tailrace.workflow.backend import WorkflowBackend
-from tailrace.workflow.batch import batch_of
 from tailrace.workflow.bounds import DEFAULT_PAGE_ITEMS, MAX_PENDING_ITEMS
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.errors import NamespaceNotFoundError
-from tailrace.workflow.following import Following, as_delivered
+from tailrace.workflow.following import Following
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.payloads.drivers import PayloadDriver
 from tailrace.workflow.payloads.holding import Holds
+from tailrace.workflow.payloads.referred import ReferredPayloads
 from tailrace.workflow.payloads.registry import Registry
 from tailrace.workflow.payloads.release import PayloadRelease
 from tailrace.workflow.payloads.settings import PayloadSettings
-from tailrace.workflow.service import Cancellation, Service
+from tailrace.workflow.payloads.storage import Storage
+from tailrace.workflow.producing import Producing
+from tailrace.workflow.register import RunRegister
+from tailrace.workflow.service import Service
 from tailrace.workflow.settings import WorkflowSettings
-from tailrace.workflow.store import appending, delivering, ending, reading, retention, runs
+from tailrace.workflow.store import delivering, reading
 from tailrace.workflow.sweeping import Sweeper
-from tailrace.workflow.topics import StreamTopic
+from tailrace.workflow.topics import Note, StreamTopic
 from tailrace.workflow.waiting import Wanted
 
 T = TypeVar("T")
@@ -56,6 +59,7 @@ class EmbeddedService(Service):
 
     Attributes:
         payloads: Uploads and fetches of payloads.
+        referred: The payloads that items refer to.
         holds: For backups of payloads.
 
     Raises:
@@ -82,12 +86,24 @@ class EmbeddedService(Service):
         self._timeout = options.append_timeout
         self.engine = Engine(WorkflowBackend(store, self._database, self.settings.tombstone_for), options)
         self._workers = Workers(WORKERS)
+        self._storage = Storage(payload_driver)
+        self.payloads = Registry(self._database, self._storage, payload_settings or PayloadSettings(), self._timeout)
+        self.referred = ReferredPayloads(self._database, self._storage, self.payloads, self._timeout)
+        self.holds = Holds(self._database, self._timeout)
+        objects = PayloadRelease(self._database, self._storage, self.payloads.grace, self._timeout)
         self._deliveries = Deliveries(self._note_deliveries)
         self._following = Following(self._database, self.engine, self._deliveries, self.run)
-        self.payloads = Registry(self._database, payload_driver, payload_settings or PayloadSettings(), self._timeout)
-        self.holds = Holds(self._database, self._timeout)
-        self._objects = PayloadRelease(self._database, self.payloads, self._timeout)
-        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint, self._objects)
+        self._producing = Producing(
+            self._database,
+            self.engine,
+            self._deliveries,
+            self.referred,
+            upload_grace=self.payloads.grace,
+            create_runs=self.settings.runs == "implicit",
+            timeout=self._timeout,
+        )
+        self._register = RunRegister(self._database, self.engine, objects, self._timeout)
+        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint, objects)
         renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -141,21 +157,7 @@ class EmbeddedService(Service):
     ) -> Appended:
         self._check_stream(stream)
         bounds.check_append(items, max_pending_items, lease_seconds)
-        work = partial(
-            appending.append,
-            stream=stream,
-            batch=batch_of(items),
-            cap=max_pending_items,
-            lease_seconds=lease_seconds,
-            delivered=self._deliveries.of(stream.topic),
-            create_run=self.settings.runs == "implicit",
-            claims=self.payloads.prepare(stream.run.namespace, items),
-            upload_grace=self.payloads.grace,
-        )
-        appended = self._database.change(work, self._timeout)
-        if appended.accepted:
-            self.engine.hint(stream.topic)
-        return appended
+        return self._producing.append(stream, items, max_pending_items, lease_seconds)
 
     @override
     def end(
@@ -163,55 +165,39 @@ class EmbeddedService(Service):
     ) -> Stream:
         self._check_stream(stream)
         bounds.check_end(error_reason, retention_seconds)
-        delivered = self._deliveries.of(stream.topic)
-        work = partial(ending.end, stream=stream, error_reason=error_reason, retention_seconds=retention_seconds)
-        ended = self._database.change(work, self._timeout)
-        self.engine.hint(stream.topic)
-        return as_delivered(ended, delivered)
+        return self._producing.end(stream, error_reason, retention_seconds)
 
     @override
     def renew(self, stream: StreamRef, lease_seconds: int) -> Stream:
         self._check_stream(stream)
         bounds.check_lease(lease_seconds)
-        delivered = self._deliveries.of(stream.topic)
-        work = partial(ending.renew, stream=stream, lease_seconds=lease_seconds)
-        return as_delivered(self._database.change(work, self._timeout), delivered)
+        return self._producing.renew(stream, lease_seconds)
 
     @override
     def start_run(self, run: Run, *, workflow_type: str | None = None, task_queue: str | None = None) -> RunInfo:
         self._check_run(run)
         bounds.check_start(workflow_type, task_queue)
-        return self._change(lambda ask: runs.start(ask, run, workflow_type, task_queue))
+        return self._register.start(run, workflow_type, task_queue)
 
     @override
     def describe_run(self, run: Run) -> RunInfo:
         self._check_run(run)
-        return self._database.look(partial(runs.describe, run=run))
+        return self._register.describe(run)
 
     @override
     def latest_run(self, namespace: str, workflow_id: str) -> RunInfo:
         self._check_run(Run(namespace, workflow_id, "-"))
-        return self._database.look(partial(runs.latest, namespace=namespace, workflow_id=workflow_id))
+        return self._register.latest(namespace, workflow_id)
 
     @override
     def end_run(self, run: Run) -> RunInfo:
         self._check_run(run)
-        return self._change(lambda ask: runs.end(ask, run))
+        return self._register.end(run)
 
     @override
     def delete_run(self, run: Run) -> bool:
         self._check_run(run)
-        self._objects.release(run)
-        moved: list[str] = []
-
-        def work(ask: Ask) -> tuple[bool, list[str]]:
-            deleted, moved[:] = retention.delete_run(ask, run)
-            return deleted, moved
-
-        deleted = self._database.change(work, self._timeout)
-        for topic in moved:
-            self.engine.hint(topic)
-        return deleted
+        return self._register.delete(run)
 
     @override
     def sweep(self) -> SweepResult:
@@ -224,13 +210,16 @@ class EmbeddedService(Service):
 
     def topic(self, stream: StreamRef) -> StreamTopic:
         """Return a stream as a topic. Does no I/O and opens nothing."""
-        self._check_stream(stream)
-        return StreamTopic(self, stream, self.engine, partial(self._deliveries.note, stream.topic))
+        return StreamTopic(self, stream, self.engine, self.note_of(stream))
 
     def document_topic(self, stream: StreamRef) -> DocumentTopic:
         """Return a stream as an awaited topic of documents. Does no I/O and opens nothing."""
+        return DocumentTopic(self.engine, stream.topic, self.note_of(stream))
+
+    def note_of(self, stream: StreamRef) -> Note:
+        """Return what takes note of deliveries: called with the offset of an item behind which there was no other."""
         self._check_stream(stream)
-        return DocumentTopic(self.engine, stream.topic, partial(self._deliveries.note, stream.topic))
+        return partial(self._deliveries.note, stream.topic)
 
     def place_before(self, stream: StreamRef, offset: int) -> Boundary:
         """Return the place that a reader starts at who wants items from an offset on. Blocks.
@@ -252,10 +241,7 @@ class EmbeddedService(Service):
         self._deliveries.close()
         self._workers.close()
         self.engine.close()
-        self.payloads.close()
-
-    def _change(self, work: Callable[[Ask], T]) -> T:
-        return self._database.change(lambda ask: (work(ask), ()), self._timeout)
+        self._storage.close()
 
     def _wanted(self, stream: StreamRef, from_offset: int, max_items: int, wait_seconds: int) -> Wanted:
         self._check_stream(stream)
@@ -273,18 +259,3 @@ class EmbeddedService(Service):
     def _check_stream(self, stream: StreamRef) -> None:
         self._check_run(stream.run)
         bounds.check_name(stream.name)
-
-
-def open_service(
-    store: Backend,
-    settings: WorkflowSettings | None = None,
-    *,
-    payload_driver: PayloadDriver | None = None,
-    payload_settings: PayloadSettings | None = None,
-) -> EmbeddedService:
-    """Return a service of the runs in a store's database, which is closed with it.
-
-    Raises:
-        InvalidArgumentError: The store is in no database.
-    """
-    return EmbeddedService(store, settings, payload_driver=payload_driver, payload_settings=payload_settings)

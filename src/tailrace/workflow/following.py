@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 
 from tailrace.engine import Engine
 from tailrace.spi import Database
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.model import ItemPage, Run, Stream, StreamRef
-from tailrace.workflow.service import Cancellation
 from tailrace.workflow.store import reading, rows
 from tailrace.workflow.waiting import Look, Looks, Waits, Wanted
 

@@ -9,10 +9,11 @@ from typing import Self
 from typing_extensions import override
 
 from tailrace.errors import DurableStreamError
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.course import Course
 from tailrace.workflow.items import Item
 from tailrace.workflow.model import Stream, StreamRef
-from tailrace.workflow.service import Cancellation, Service
+from tailrace.workflow.service import Service
 
 
 class Iteration(Iterator[Item]):

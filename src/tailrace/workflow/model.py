@@ -14,6 +14,9 @@ TOPIC_PREFIX = "workflow-stream:"
 
 DEFAULT_NAMESPACE = "default"
 
+SECOND = 1_000_000
+"""In instants."""
+
 
 class Status(enum.StrEnum):
     """What a stream's producer has said about its end."""

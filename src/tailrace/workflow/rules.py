@@ -14,10 +14,7 @@ from tailrace.workflow.errors import (
     StreamFullError,
     StreamNotFoundError,
 )
-from tailrace.workflow.model import Status
-
-SECOND = 1_000_000
-"""Microseconds."""
+from tailrace.workflow.model import SECOND, Status
 
 PRODUCER_LOST = "producer lost"
 """The reason of a stream whose producer has let its lease lapse."""

@@ -1,50 +1,14 @@
 """What can be done with runs and their streams: one set of operations, in this process or over HTTP.
 
-The facades for people are ``RunStreams`` (``runs.py``) and its awaited mirror; these are what they stand on.
+The facades for people are ``RunStreams`` (``streams.py``) and its awaited mirror; these are what they stand on.
 """
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from tailrace.workflow.bounds import DEFAULT_PAGE_ITEMS, MAX_PENDING_ITEMS
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
-
-
-class Cancellation:
-    """Ends a ``subscribe`` that waits, from any thread; and every later one that is given it. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._cancelled = False
-        self._callbacks: list[Callable[[], None]] = []
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether ``cancel`` was called."""
-        return self._cancelled
-
-    def cancel(self) -> None:
-        """End what waits. Idempotent, never raises."""
-        with self._lock:
-            self._cancelled = True
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback()
-
-    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have ``callback`` called once, now or later, when it is cancelled; return what takes that back."""
-        with self._lock:
-            if not self._cancelled:
-                self._callbacks.append(callback)
-                return lambda: self._forget(callback)
-        callback()
-        return lambda: None
-
-    def _forget(self, callback: Callable[[], None]) -> None:
-        with self._lock:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
 
 
 class Service(Protocol):

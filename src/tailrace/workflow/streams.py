@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from tailrace.workflow import bounds, opening
 from tailrace.workflow.addressing import FOLLOW_SECONDS, OUTAGE_BUDGET, RunFacade, reason_of
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.course import Course
 from tailrace.workflow.emitter import Emitter
 from tailrace.workflow.emitting import Script
 from tailrace.workflow.items import Page, new_items, page_from
 from tailrace.workflow.iteration import Iteration
 from tailrace.workflow.model import Appended, Run, Stream
-from tailrace.workflow.service import Cancellation, Service
+from tailrace.workflow.service import Service
 from tailrace.workflow.topics import StreamTopic
 
 

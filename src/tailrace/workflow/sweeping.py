@@ -13,12 +13,11 @@ from typing import TypeVar
 from tailrace.errors import DurableStreamError
 from tailrace.spi import Database
 from tailrace.spi.relational import Ask
-from tailrace.workflow.model import SweepResult
+from tailrace.workflow.model import SECOND, SweepResult
 from tailrace.workflow.objects import Objects, Released
 from tailrace.workflow.payloads.errors import PayloadHeldError
-from tailrace.workflow.rules import SECOND
 from tailrace.workflow.settings import WorkflowSettings
-from tailrace.workflow.store import claims, retention, runs
+from tailrace.workflow.store import claims, clock, retention
 from tailrace.workflow.store.retention import CHUNK_ITEMS, NONE, Candidate, DueRun
 
 _log = logging.getLogger("tailrace.workflow")
@@ -89,7 +88,7 @@ class Sweeper:
             DurableStreamUnavailableError: The store is away.
         """
         settings = self._settings
-        now = self._database.look(runs.now)
+        now = self._database.look(clock.now)
         done = _Pass(settings.sweep_items, settings.sweep_transactions)
         self._end_lapsed(now, done)
         self._reclaim(now, done)

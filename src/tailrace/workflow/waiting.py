@@ -18,8 +18,8 @@ from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableErro
 from tailrace.forks import renew_in_child
 from tailrace.spi import Boundary
 from tailrace.subscription import Subscription
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.model import ItemPage, StreamRef
-from tailrace.workflow.service import Cancellation
 from tailrace.workflow.store.rows import StreamRow
 
 

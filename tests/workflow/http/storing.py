@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.integration.payloads.inside import GRACE, HOUR, Inside
 from tests.workflow.http.api import Api, serving
+from tests.workflow.payloads.inside import GRACE, HOUR, Inside
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url

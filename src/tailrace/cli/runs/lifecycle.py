@@ -82,10 +82,13 @@ def sweep(store: Store = None, as_json: Json = False) -> None:
         return
     output.line(
         f"removed {output.count(result.items, 'item')} of {output.count(result.streams, 'expired stream')}, "
-        f"{output.count(result.runs, 'run')}; ended {output.count(result.lost_producers, 'stream')} of lost producers"
+        f"{output.count(result.runs, 'run')}, {output.count(result.payloads, 'payload')}; "
+        f"ended {output.count(result.lost_producers, 'stream')} of lost producers"
     )
     if result.failed:
-        output.note(f"{output.count(result.failed, 'stream or run')} could not be removed; they are tried again later")
+        output.note(f"{result.failed:,} streams, runs or payloads could not be removed; they are tried again later")
+    if result.held:
+        output.note(f"{result.held:,} streams, runs or payloads stay because of a hold; they are tried again later")
     if not result.done:
         output.note("the budget ended it with work left: run it again")
 

@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 from tailrace.workflow.documents import stream_document
-from tailrace.workflow.model import Status, Stream
+from tailrace.workflow.model import SECOND, Status, Stream
 
 HEADINGS = ("stream", "status", "head", "pending", "retention left", "reason")
 
-_SECOND = 1_000_000
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
@@ -45,7 +44,7 @@ def seconds_left(stream: Stream, now: float) -> int | None:
     """Return for how long a stream is still kept; ``None``: it has not ended."""
     if stream.status is Status.OPEN or stream.closed_at is None or stream.retention_seconds is None:
         return None
-    return max(0, math.ceil(stream.closed_at / _SECOND + stream.retention_seconds - now))
+    return max(0, math.ceil(stream.closed_at / SECOND + stream.retention_seconds - now))
 
 
 def _human(seconds: int | None) -> str:

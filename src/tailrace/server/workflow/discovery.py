@@ -20,7 +20,7 @@ async def info(call: Call) -> Response:
     if call.namespace in shared.namespaces:
         content["namespace"] = {"name": call.namespace}
         payloads = shared.service.payloads
-        if payloads.driver is not None:
+        if payloads.takes_uploads:
             content["namespace"]["external_payload_storage"] = storage(payloads.settings)
             # No protocol is served, so it has no version. Clients look here before they refer to what they have stored
             # themselves, and ask whether they may only if this is true.

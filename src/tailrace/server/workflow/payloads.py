@@ -25,7 +25,7 @@ CHUNK = 256 * 1024
 async def upload(call: Call) -> Response:
     """Store a payload; the same bytes again are the same payload."""
     registry, headers = call.shared.service.payloads, call.request.headers
-    if registry.driver is None:
+    if not registry.takes_uploads:
         raise PayloadUnavailableError("no storage of payloads is configured here")
     check_media_type(headers)
     digest = announced(headers, registry.settings.max_payload_bytes)

@@ -11,8 +11,9 @@ from tailrace.server.response import Response
 from tailrace.server.workflow.answers import run_told
 from tailrace.server.workflow.call import Call
 from tailrace.server.workflow.refusals import json_answer
-from tailrace.workflow.bounds import MAX_ID_CHARS, Findings
+from tailrace.workflow.bounds import MAX_ID_CHARS
 from tailrace.workflow.errors import RunExistsError, RunNotFoundError
+from tailrace.workflow.field_errors import FieldErrors
 from tailrace.workflow.model import Run, RunInfo
 
 _POLICIES = (None, "fail", "use-existing")
@@ -82,11 +83,11 @@ async def _existing(call: Call, run: Run, error: RunExistsError) -> RunInfo:
 
 
 def _checked(fields: Mapping[str, object]) -> Mapping[str, Any]:
-    findings = Findings()
-    findings.text("workflow_id", fields.get("workflow_id"), MAX_ID_CHARS, least=1)
+    wrong = FieldErrors()
+    wrong.text("workflow_id", fields.get("workflow_id"), MAX_ID_CHARS, least=1)
     for name in ("run_id", "workflow_type", "task_queue"):
-        findings.optional(name, fields.get(name), MAX_ID_CHARS)
+        wrong.optional(name, fields.get(name), MAX_ID_CHARS)
     if fields.get("duplicate_policy") not in _POLICIES:
-        findings.add("duplicate_policy", "must be fail or use-existing")
-    findings.refuse()
+        wrong.add("duplicate_policy", "must be fail or use-existing")
+    wrong.refuse()
     return cast("Mapping[str, Any]", fields)

@@ -65,7 +65,7 @@ class StreamTopic(DocumentTopic):
     __slots__ = ("_producer", "_service", "_stream")
 
     def __init__(self, service: EmbeddedService, stream: StreamRef) -> None:
-        super().__init__(service.engine, stream.topic, service.document_topic(stream)._note)
+        super().__init__(service.engine, stream.topic, service.note_of(stream))
         self._service = service
         self._stream = stream
         self._producer = StreamProducer(service, stream)

@@ -14,7 +14,7 @@
 Messages hold neither payloads nor addresses.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.workflow.errors import WorkflowStreamError
 
@@ -35,6 +35,11 @@ class PayloadError(WorkflowStreamError):
         if reference_id is not None:
             details["reference_id"] = reference_id
         super().__init__(message, details)
+
+    def about(self, **details: object) -> Self:
+        """Return this error, which says more."""
+        self.details = {**self.details, **details}
+        return self
 
     @property
     def reference_id(self) -> str | None:

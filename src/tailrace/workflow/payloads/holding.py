@@ -6,12 +6,13 @@ from functools import partial
 
 from tailrace.options import positive_seconds
 from tailrace.spi import Database
-from tailrace.workflow.bounds import MAX_ID_CHARS, Findings
+from tailrace.workflow.bounds import MAX_ID_CHARS
+from tailrace.workflow.field_errors import FieldErrors
+from tailrace.workflow.model import SECOND
 from tailrace.workflow.payloads.errors import PayloadUnavailableError
 from tailrace.workflow.store import holds
 from tailrace.workflow.store.holds import Hold
 
-SECOND = 1_000_000
 _STEP = 0.02
 
 
@@ -39,9 +40,9 @@ class Holds:
             InvalidFieldsError: The name is out of bounds.
             PayloadUnavailableError: One is still under way. The hold stands; call again to wait for longer.
         """
-        findings = Findings()
-        findings.text("name", name, MAX_ID_CHARS, least=1)
-        findings.refuse()
+        wrong = FieldErrors()
+        wrong.text("name", name, MAX_ID_CHARS, least=1)
+        wrong.refuse()
         positive_seconds("lasting", lasting)
         place = partial(holds.place, namespace=namespace, name=name, lasting=int(lasting * SECOND))
         hold = self._database.change(place, self._timeout)

@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from tailrace.errors import DurableStreamError, DurableStreamUnavailableError, InvalidArgumentError
+from tailrace.errors import DurableStreamError, DurableStreamUnavailableError
 from tailrace.spi import Ask, Database
 from tailrace.workflow.errors import RunNotFoundError
-from tailrace.workflow.model import Run
+from tailrace.workflow.model import SECOND, Run
 from tailrace.workflow.objects import Objects, Released
 from tailrace.workflow.payloads.errors import PayloadHeldError, PayloadUnavailableError
-from tailrace.workflow.payloads.registry import SECOND, Registry
+from tailrace.workflow.payloads.storage import Storage
 from tailrace.workflow.store import claims, holds, runs
 from tailrace.workflow.store.claims import NOBODY, Fate, Found
 
@@ -33,17 +33,23 @@ ATTEMPT_SECONDS = 300
 
 
 class PayloadRelease(Objects):
-    """Thread-safe; any number of them may be at work on one database."""
+    """Thread-safe; any number of them may be at work on one database.
 
-    def __init__(self, database: Database, registry: Registry, timeout: float) -> None:
+    Args:
+        grace: Microseconds that an upload is kept for somebody to claim it.
+        timeout: Seconds that one transaction may take.
+    """
+
+    def __init__(self, database: Database, storage: Storage, grace: int, timeout: float) -> None:
         self._database = database
-        self._registry = registry
+        self._storage = storage
+        self._grace = grace
         self._timeout = timeout
 
     @property
     @override
     def grace(self) -> int:
-        return self._registry.grace
+        return self._grace
 
     @override
     def release_stream(self, stream_id: int, most: int) -> Released:
@@ -102,21 +108,12 @@ class PayloadRelease(Objects):
             # A hold that came between the look for one and the commit waits for nobody whom it did not see.
             if self._database.look(partial(holds.held, namespace=fate.namespace)):
                 raise _held()
-            self._delete_object(fate.uri)
+            self._storage.delete(fate.uri)
         except DurableStreamError:
             with contextlib.suppress(DurableStreamUnavailableError):
                 self._database.change(partial(claims.attempted, payload_id=payload_id), self._timeout)
             raise
         self._database.change(partial(claims.drop, payload_id=payload_id), self._timeout)
-
-    def _delete_object(self, uri: str) -> None:
-        driver = self._registry.driver
-        if driver is None:
-            raise PayloadUnavailableError("no storage of payloads is configured here")
-        try:
-            driver.delete(uri)
-        except InvalidArgumentError as elsewhere:
-            raise PayloadUnavailableError("the object is in another storage than the one here") from elsewhere
 
 
 def _held() -> PayloadHeldError:

@@ -11,6 +11,7 @@ from tailrace.backends.http.location import Location
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, StoreUnusableError
 from tailrace.forks import renew_in_child
 from tailrace.workflow import bounds
+from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.errors import RunNotFoundError
 from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.remote import requests
@@ -19,7 +20,6 @@ from tailrace.workflow.remote.failures import Failed
 from tailrace.workflow.remote.holding import Holding
 from tailrace.workflow.remote.reading import MOST_BYTES, SWEEPS_ITSELF, broken, taken, too_long
 from tailrace.workflow.remote.requests import Request
-from tailrace.workflow.service import Cancellation
 
 T = TypeVar("T")
 

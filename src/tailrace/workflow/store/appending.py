@@ -14,6 +14,7 @@ from tailrace.workflow.model import Appended, StreamRef
 from tailrace.workflow.rules import Stored
 from tailrace.workflow.store import rows, runs
 from tailrace.workflow.store.claims import Claim, claim
+from tailrace.workflow.store.clock import now
 from tailrace.workflow.store.rows import StreamRow
 
 _KNOWN = "SELECT idempotency_key, position, digest FROM {workflow_items} WHERE stream = ? AND idempotency_key IN ??"
@@ -78,7 +79,7 @@ def _open(ask: Ask, stream: StreamRef, *, create_run: bool) -> StreamRow:
     """Make the row of a stream, or wait for somebody who does; return it locked."""
     # Nobody can remove the run from here on, so that no stream is left without one.
     run = runs.share(ask, stream.run, create=create_run)
-    new = (run, stream.name.encode(), stream.topic.encode(), rows.random_incarnation(), runs.now(ask))
+    new = (run, stream.name.encode(), stream.topic.encode(), rows.random_incarnation(), now(ask))
     ask.add("workflow_streams", _NEW_STREAM, [new], if_new=True)
     row = rows.lock(ask, stream.topic)
     assert row is not None

@@ -21,7 +21,7 @@ def end(
     state = rules.end(before, error_reason, retention_seconds, row.now)
     if state is before:
         return rows.stream_of(row.stream_name, state), []
-    rows.store(ask, row, state)
+    rows.end(ask, row, state)
     return rows.stream_of(row.stream_name, state), [stream.topic]
 
 

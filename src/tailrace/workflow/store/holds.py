@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tailrace.spi import Ask
+from tailrace.workflow.store.clock import now
 
 _HELD = "SELECT 1 FROM {workflow_holds} WHERE namespace = ? AND ends_at > {now} LIMIT 1"
 _LIST = "SELECT name, placed_at, ends_at FROM {workflow_holds} WHERE namespace = ? AND ends_at > {now} ORDER BY name"
@@ -30,7 +31,7 @@ def held(ask: Ask, namespace: str) -> bool:
 
 def place(ask: Ask, namespace: str, name: str, lasting: int) -> tuple[Hold, list[str]]:
     """Place a hold, or have one of that name begin anew."""
-    at = int(ask("SELECT {now}")[0][0])
+    at = now(ask)
     hold = Hold(name, at, at + lasting)
     ask.add("workflow_holds", _NEW, [(namespace.encode(), name.encode(), hold.placed_at, hold.ends_at)], if_new=True)
     ask.do(_ANEW, hold.placed_at, hold.ends_at, namespace.encode(), name.encode())

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tailrace.spi import Ask
 from tailrace.workflow.payloads.errors import PayloadsExhaustedError
 from tailrace.workflow.payloads.references import Digest
+from tailrace.workflow.store.clock import now
 
 _COLUMNS = "id, doomed, namespace, uri, codec, size, sha256, state, uploaded_at, discard_at, attempt_until, {now}"
 _FIND = f"SELECT {_COLUMNS} FROM {{workflow_payloads}} WHERE namespace = ? AND name = ? ORDER BY doomed"
@@ -142,7 +143,7 @@ def _first(ask: Ask, statement: str, namespace: str, name: str) -> PayloadRow | 
 
 
 def _add(ask: Ask, namespace: str, name: str, uri: str, digest: Digest, state: State) -> PayloadRow:
-    at = int(ask("SELECT {now}")[0][0])
+    at = now(ask)
     size, sha256 = digest.size_bytes, bytes.fromhex(digest.sha256)
     new = (namespace.encode(), name.encode(), uri.encode(), digest.codec.encode(), size, sha256, int(state), at, at)
     # Two who come at once both get here; the second one waits for the first, and finds its row.

@@ -113,7 +113,7 @@ def end_lapsed(ask: Ask, stream_id: int) -> tuple[bool, list[str]]:
     state = rules.lapsed(before, row.now)
     if state is before:
         return False, []
-    rows.store(ask, row, state)
+    rows.end(ask, row, state)
     return True, [ask(_TOPIC, row.id)[0][0].decode()]
 
 

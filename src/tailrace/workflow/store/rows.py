@@ -17,10 +17,9 @@ _FIND = f"SELECT {COLUMNS}, {{now}} FROM {{workflow_streams}} WHERE name = ?"
 _LOCK = f"{_FIND} {{for_update}}"
 _LOCK_BY_ID = f"SELECT {COLUMNS}, {{now}} FROM {{workflow_streams}} WHERE id = ? {{skip_locked}}"
 _FIND_ALL = f"SELECT {COLUMNS}, {{now}}, name FROM {{workflow_streams}} WHERE name IN ??"
-_STORE = """
-UPDATE {workflow_streams} SET sealed = ?, pending = ?, last_position = ?, last_tag = ?, largest = ?,
-    last_appended_at = ?, closed_at = ?, error_reason = ?, retention_seconds = ?, expires_at = ?, reclaim_at = ?,
-    lease_until = ? {moved} WHERE id = ?
+_END = """
+UPDATE {workflow_streams} SET sealed = ?, closed_at = ?, error_reason = ?, retention_seconds = ?, expires_at = ?,
+    reclaim_at = ?, lease_until = ? {moved} WHERE id = ?
 """
 _GROW = """
 UPDATE {workflow_streams} SET last_position = ?, last_tag = ?, largest = ?, pending = ?, last_appended_at = ?,
@@ -151,16 +150,11 @@ def renew(ask: Ask, row: StreamRow, state: State) -> None:
     ask.do(_RENEW, state.lease_until, row.id)
 
 
-def store(ask: Ask, row: StreamRow, state: State) -> None:
+def end(ask: Ask, row: StreamRow, state: State) -> None:
     """Note an end."""
     ask.do(
-        _STORE,
+        _END,
         _STATUSES.index(state.status),
-        state.pending_items,
-        row.last_position,
-        row.last_tag,
-        row.largest,
-        state.last_appended_at,
         state.closed_at,
         None if state.error_reason is None else state.error_reason.encode(),
         state.retention_seconds,

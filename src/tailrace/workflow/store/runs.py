@@ -5,6 +5,7 @@ from typing import NamedTuple
 from tailrace.spi import Ask
 from tailrace.workflow.errors import RunExistsError, RunNotFoundError
 from tailrace.workflow.model import Run, RunInfo
+from tailrace.workflow.store.clock import now
 
 _COLUMNS = "id, registered, started_at, ended_at, workflow_type, task_queue, run_id"
 _FIND = f"SELECT {_COLUMNS} FROM {{workflow_runs}} WHERE namespace = ? AND workflow_id = ? AND run_id = ?"
@@ -16,7 +17,6 @@ SELECT {_COLUMNS} FROM {{workflow_runs}} WHERE namespace = ? AND workflow_id = ?
 _GOING_ON = """
 SELECT run_id FROM {workflow_runs} WHERE namespace = ? AND workflow_id = ? AND going_on = 1
 """
-_NOW = "SELECT {now}"
 _END = "UPDATE {workflow_runs} SET ended_at = ?, prune_at = ?, going_on = NULL WHERE id = ?"
 
 _NEW = {
@@ -136,11 +136,6 @@ def end(ask: Ask, run: Run) -> RunInfo:
         ask.do(_END, at, at, row.id)
         row = row._replace(ended_at=at)
     return row.info(run.namespace, run.workflow_id)
-
-
-def now(ask: Ask) -> int:
-    """Return the database's instant."""
-    return int(ask(_NOW)[0][0])
 
 
 def _new(

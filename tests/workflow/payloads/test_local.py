@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.forks.children import child, ended_well
-from tests.integration.payloads.driver_contract import ID, LIMIT, DriverContract, Storage
+from tests.workflow.payloads.driver_contract import ID, LIMIT, DriverContract, Storage
 from typing_extensions import override
 
 from tailrace.testing.servers.accounts import Account

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from tests.integration.payloads.scene import Scene
+from tests.workflow.payloads.scene import Scene
 from typing_extensions import override
 
 from tailrace.workflow.model import StreamRef, SweepResult

@@ -1,10 +1,12 @@
 """What a pass asks about payloads, and what an append does, is answered by an index on every database."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from tests.integration.payloads.scene import Scene
+from tests.workflow.conftest import ENGINES
+from tests.workflow.payloads.scene import Scene
+from tests.workflow.places import Place
 
 from tailrace.spi import Ask
 from tailrace.workflow.store import claims, holds, payloads
@@ -22,14 +24,14 @@ STATEMENTS: dict[str, tuple[str, tuple[int | bytes, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def full(database_server: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+@pytest.fixture(scope="module", params=ENGINES)
+def full(
+    request: pytest.FixtureRequest, places: Callable[[str], Place], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
     """Three thousand payloads, each claimed by a stream of its own, but for ten; in a hundred runs."""
-    folder = tmp_path_factory.mktemp("plans")
-    url = f"sqlite:///{folder}/runs.db"
-    if database_server is not None:
-        url = database_server.url(database_server.create_database())  # type: ignore[attr-defined]
-    scene = Scene(url, folder)
+    place = places(request.param)
+    url = place.url
+    scene = Scene(url, tmp_path_factory.mktemp("plans"))
 
     def work(ask: Ask) -> tuple[None, list[str]]:
         rows = [
@@ -64,6 +66,7 @@ def full(database_server: object, tmp_path_factory: pytest.TempPathFactory) -> I
             scene.change(analyse % table)
     yield scene
     scene.close()
+    place.empty()
 
 
 def kind(url: str) -> str:

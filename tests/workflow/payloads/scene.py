@@ -7,17 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.integration.payloads.inside import GRACE, Inside
+from tests.workflow.payloads.inside import GRACE, Inside
 from typing_extensions import override
 
 from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.spi import Relational
-from tailrace.workflow.embedded import EmbeddedService, open_service
+from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Appended, NewItem, Run, StreamRef
 from tailrace.workflow.payloads import Digest, DirectReference, PayloadDriver, RuntimeReference, open_driver
+from tailrace.workflow.payloads.places import address
 from tailrace.workflow.payloads.settings import PayloadSettings
 from tailrace.workflow.settings import WorkflowSettings
+
+UPLOADED, CLAIMED = 1, 2
+"""States of a payload."""
 
 
 class Interposed(PayloadDriver):
@@ -76,7 +80,7 @@ class Scene(Inside):
         store = spi.open_store(parse_url(self.url), StoreOptions(create=True))
         assert isinstance(store, Relational)
         self.database = store.database
-        service = open_service(
+        service = EmbeddedService(
             store,
             WorkflowSettings(
                 namespaces=frozenset({"default", "other"}),
@@ -101,6 +105,16 @@ class Scene(Inside):
 
     def upload(self, content: bytes = b"payload", namespace: str = "default") -> RuntimeReference:
         return self.service.payloads.upload(namespace, Digest.of(content), content)
+
+    def direct(self, name: str, content: bytes = b"direct") -> DirectReference:
+        """Store a payload as a producer does that has the driver itself."""
+        uri = address(self.driver.base, "default", name)
+        self.driver.put(uri, content)
+        return DirectReference(uri, Digest.of(content))
+
+    @property
+    def stores_nothing(self) -> bool:
+        return self.count("workflow_items") == self.count("workflow_streams") == self.count("workflow_claims") == 0
 
     def append(self, stream: StreamRef, *references: RuntimeReference | DirectReference, **options: Any) -> Appended:
         """Append one item per reference; each has its number as key."""

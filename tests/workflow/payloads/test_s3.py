@@ -8,8 +8,8 @@ import boto3
 import pytest
 from durable_workflow.external_storage import S3ExternalStorage, store_external_payload
 from tests.forks.children import child, ended_well
-from tests.integration.payloads.driver_contract import ID, LIMIT, DriverContract, Storage
-from tests.integration.payloads.scene import Scene, items
+from tests.workflow.payloads.driver_contract import ID, LIMIT, DriverContract, Storage
+from tests.workflow.payloads.scene import Scene, items
 from typing_extensions import override
 
 from tailrace.testing.faults.proxy import FlakyProxy

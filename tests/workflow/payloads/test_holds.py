@@ -1,0 +1,114 @@
+"""S28: while a backup holds a namespace no object of it is deleted, whichever of the two came first."""
+
+from collections.abc import Callable
+
+import pytest
+from tests.workflow.payloads.scene import Gate, Scene, beside
+from typing_extensions import override
+
+from tailrace.errors import InvalidArgumentError
+from tailrace.spi import Ask, Database, Watch
+from tailrace.spi.relational import Work
+from tailrace.workflow.errors import InvalidFieldsError
+from tailrace.workflow.payloads import (
+    PayloadUnavailableError,
+)
+from tailrace.workflow.payloads.errors import PayloadHeldError
+from tailrace.workflow.payloads.release import PayloadRelease
+from tailrace.workflow.payloads.storage import Storage
+
+
+def test_a_hold_waits_for_a_deletion_that_had_begun(scene: Scene) -> None:
+    scene.upload()
+    scene.age()
+    gate = Gate()
+    scene.driver.before["delete"] = gate
+
+    with beside(scene.service.sweep):
+        gate.reached()
+        with pytest.raises(PayloadUnavailableError):
+            scene.service.holds.place("default", "nightly", lasting=60, patience=0.05)
+        with beside(lambda: scene.service.holds.place("default", "nightly", lasting=60)) as placed:
+            gate.open()
+
+    assert [hold.name for hold in placed] == ["nightly"]  # type: ignore[attr-defined]
+    assert scene.objects == []
+
+
+class Afterwards(Database):
+    """A database that calls a function after its next transaction."""
+
+    def __init__(self, database: Database, then: Callable[[], object]) -> None:
+        self._database = database
+        self._then = then
+
+    @override
+    def change(self, work: "Work[object]", timeout: float) -> object:  # type: ignore[override]
+        result = self._database.change(work, timeout)
+        then, self._then = self._then, lambda: None
+        then()
+        return result
+
+    @override
+    def look(self, work: Callable[[Ask], object]) -> object:  # type: ignore[override]
+        return self._database.look(work)
+
+    @override
+    def watch(self) -> Watch:
+        return self._database.watch()
+
+
+def test_a_hold_that_comes_between_the_decision_to_delete_and_the_deletion_stops_it(scene: Scene) -> None:
+    stream = scene.stream("s")
+    scene.append(stream, scene.upload())
+    scene.age()
+
+    def hold() -> None:
+        # It does not return before the deletion has ended, or was given up: so beside it.
+        with pytest.raises(PayloadUnavailableError):
+            scene.service.holds.place("default", "nightly", lasting=3600, patience=0.01)
+
+    release = PayloadRelease(
+        Afterwards(scene.database, hold), Storage(scene.driver), scene.service.payloads.grace, 10.0
+    )
+    with pytest.raises(PayloadHeldError):
+        release.release_run(scene.run_id(stream.run), 10)
+
+    assert len(scene.objects) == 1
+    # Nothing is under way any more.
+    scene.service.holds.place("default", "nightly", lasting=3600)
+    scene.service.holds.lift("default", "nightly")
+    assert scene.service.delete_run(stream.run)
+    assert scene.objects == []
+
+
+def test_a_hold_keeps_one_namespace_until_it_is_lifted_or_ends(scene: Scene) -> None:
+    scene.upload()
+    scene.upload(namespace="other")
+    scene.age()
+    holds = scene.service.holds
+    holds.place("default", "nightly", lasting=3600)
+    holds.place("default", "weekly", lasting=3600)
+    again = holds.place("default", "nightly", lasting=7200)
+
+    assert [hold.name for hold in holds.on("default")] == ["nightly", "weekly"]
+    assert again.ends_at - again.placed_at == 7_200_000_000
+    assert holds.on("other") == []
+    result = scene.service.sweep()
+    assert (result.payloads, result.held) == (1, 1)
+
+    holds.lift("default", "nightly")
+    holds.lift("default", "never placed")
+    # As if it were a backup that has died.
+    scene.change("UPDATE {workflow_holds} SET ends_at = {now}")
+    assert holds.on("default") == []
+    scene.retry()
+    assert scene.service.sweep().payloads == 1
+
+
+def test_what_is_wrong_with_a_hold_is_told(scene: Scene) -> None:
+    for name in ("", "x" * 192, "a\0"):
+        with pytest.raises(InvalidFieldsError):
+            scene.service.holds.place("default", name, lasting=1)
+    with pytest.raises(InvalidArgumentError):
+        scene.service.holds.place("default", "nightly", lasting=0)
