@@ -11,6 +11,7 @@ from tests.workflow.places import Place
 from tailrace.spi import Database
 from tailrace.testing.servers.waiting import until
 from tailrace.workflow.embedded import EmbeddedService
+from tailrace.workflow.model import Mark
 
 
 def test_a_delivery_up_to_the_head_leaves_nothing_pending_and_any_other_read_changes_nothing(
@@ -81,9 +82,9 @@ def test_a_delivery_that_is_written_during_a_look_is_not_forgotten_by_it(place: 
     made: list[Late] = []
     service = place.service(around=lambda database: made.append(Late(database)) or made[0])  # type: ignore[func-returns-value]
     stream = place.stream()
-    service.append(stream, items("ab"))
+    appended = service.append(stream, items("ab")).stream
     made[0].armed = True
     # It is told before the look begins, and written after the look has read.
-    service._deliveries.note(stream.topic, 1)
+    service._deliveries.note(stream.topic, Mark(1, appended.last_appended_at or 0))
     found = service.describe(stream) if look == "describe" else service.list_streams(stream.run)[0]
     assert found.pending_items == 0

@@ -16,6 +16,7 @@ from tests.workflow.places import Place
 
 from tailrace.workflow import rules
 from tailrace.workflow.errors import StreamNotFoundError
+from tailrace.workflow.model import Mark
 from tailrace.workflow.rules import Proposed, State
 
 NAMES = ("a", "b")
@@ -137,7 +138,7 @@ class Streams(Beside):
         assert page.next_offset == at + len(found)
         assert page.terminal == rules.terminal(state, page.next_offset)
         if found:
-            self.set(name, rules.delivered(state, page.next_offset - 1))
+            self.set(name, rules.delivered(state, Mark(page.next_offset - 1, state.last_appended_at or 0)))
             # In the store, so that the other process knows.
             waiting = service._deliveries.waiting()
             if waiting:

@@ -9,7 +9,7 @@ from tailrace.aio.waiting import run
 from tailrace.engine import Engine, Reader
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.spi import Boundary, Place
-from tailrace.workflow.documents import offset_of
+from tailrace.workflow.documents import mark_of
 from tailrace.workflow.topics import Note
 
 
@@ -27,7 +27,7 @@ class DocumentSubscription(aio.Subscription):
         """Wait up to ``timeout`` seconds for the next record; see the contract."""
         record = await super().receive(timeout)
         if isinstance(record, DurableStreamRecord) and not self._ready:
-            self._note(offset_of(record.payload))
+            self._note(mark_of(record.payload))
         return record
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from tailrace import native
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
+from tailrace.workflow.model import UNDELIVERED, Mark
 
 EVERY = 0.1
 """Seconds between two writes about one stream."""
@@ -24,10 +25,10 @@ class Deliveries:
     """Thread-safe.
 
     Args:
-        write: Notes offsets by topic in the store. Blocks.
+        write: Notes last items by topic in the store. Blocks.
     """
 
-    def __init__(self, write: Callable[[Mapping[str, int]], None]) -> None:
+    def __init__(self, write: Callable[[Mapping[str, Mark]], None]) -> None:
         self._write = write
         self._closed = False
         self.after_fork()
@@ -36,24 +37,25 @@ class Deliveries:
     def after_fork(self) -> None:
         """Start afresh: the parent's thread is the parent's."""
         self._lock = native.lock()
-        self._waiting: dict[str, int] = {}
+        self._waiting: dict[str, Mark] = {}
         self._thread: threading.Thread | None = None
 
-    def of(self, topic: str) -> int:
-        """Return the offset up to which a stream was delivered, where the store may not know; -1 for none."""
-        return self._waiting.get(topic, -1)
+    def of(self, topic: str) -> Mark:
+        """Return the item up to which a stream was delivered, where the store may not know."""
+        return self._waiting.get(topic, UNDELIVERED)
 
-    def waiting(self) -> Mapping[str, int]:
+    def waiting(self) -> Mapping[str, Mark]:
         """Return the same of all streams, by topic."""
         with self._lock:
             return dict(self._waiting)
 
-    def note(self, topic: str, offset: int) -> None:
+    def note(self, topic: str, last: Mark) -> None:
         """Note that items up to the head were delivered. Does not block; it is advisory, and never raises."""
         with self._lock:
-            if self._closed or offset <= self._waiting.get(topic, -1):
+            # By its instant first: of a stream that has begun anew, an item before the one that is known.
+            if self._closed or _order(last) <= _order(self._waiting.get(topic, UNDELIVERED)):
                 return
-            self._waiting[topic] = offset
+            self._waiting[topic] = last
             if self._thread is not None:
                 return
             thread = self._thread = threading.Thread(target=self._run, name="tailrace-deliveries", daemon=True)
@@ -98,12 +100,16 @@ class Deliveries:
         if self._thread is thread:
             self._thread = None
 
-    def _flush(self, delivered: Mapping[str, int]) -> None:
+    def _flush(self, delivered: Mapping[str, Mark]) -> None:
         try:
             self._write(delivered)
         except DurableStreamUnavailableError as exc:
             _log.warning("deliveries could not be noted; the next ones are: %s", exc)
         with self._lock:
-            for topic, offset in delivered.items():
-                if self._waiting.get(topic) == offset:
+            for topic, last in delivered.items():
+                if self._waiting.get(topic) == last:
                     del self._waiting[topic]
+
+
+def _order(last: Mark) -> tuple[int, int]:
+    return last.emitted_at, last.offset

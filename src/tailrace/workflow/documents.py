@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from tailrace.workflow.model import NewItem, Stream
+from tailrace.workflow.model import Mark, NewItem, Stream
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSET = b'{"offset":'
+_INSTANT = len("1970-01-01T00:00:00.000000Z")
 # The blank is what tells it from a key of the same name in an object before it, which is written without any.
 _PAYLOAD = b', "payload":'
 
@@ -44,9 +45,12 @@ def payload_of(document: bytes) -> bytes:
     return document[document.index(_PAYLOAD) + len(_PAYLOAD) : -1]
 
 
-def offset_of(document: bytes) -> int:
-    """Return the offset of the item in a document."""
-    return int(document[len(_OFFSET) : document.index(b",")])
+def mark_of(document: bytes) -> Mark:
+    """Return which item is in a document."""
+    at = document.index(_PAYLOAD)
+    # The last thing before the payload, in quotation marks.
+    stamp = document[at - _INSTANT - 1 : at - 1].decode()
+    return Mark(int(document[len(_OFFSET) : document.index(b",")]), micros_of(stamp))
 
 
 def stream_document(stream: Stream) -> Mapping[str, object]:

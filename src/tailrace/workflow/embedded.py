@@ -24,7 +24,7 @@ from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.delivery import Deliveries
 from tailrace.workflow.errors import NamespaceNotFoundError
 from tailrace.workflow.following import Following
-from tailrace.workflow.model import Appended, ItemPage, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
+from tailrace.workflow.model import Appended, ItemPage, Mark, NewItem, Run, RunInfo, Stream, StreamRef, SweepResult
 from tailrace.workflow.payloads.drivers import PayloadDriver
 from tailrace.workflow.payloads.holding import Holds
 from tailrace.workflow.payloads.referred import ReferredPayloads
@@ -248,7 +248,7 @@ class EmbeddedService(Service):
         bounds.check_page(from_offset, max_items, wait_seconds)
         return Wanted(stream, from_offset, max_items)
 
-    def _note_deliveries(self, delivered: Mapping[str, int]) -> None:
+    def _note_deliveries(self, delivered: Mapping[str, Mark]) -> None:
         self._database.change(partial(delivering.note, delivered=delivered), self._timeout)
 
     def _check_run(self, run: Run) -> None:

@@ -13,7 +13,7 @@ from tailrace.engine import Engine
 from tailrace.spi import Database
 from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.delivery import Deliveries
-from tailrace.workflow.model import ItemPage, Run, Stream, StreamRef
+from tailrace.workflow.model import UNDELIVERED, ItemPage, Mark, Run, Stream, StreamRef
 from tailrace.workflow.store import reading, rows
 from tailrace.workflow.waiting import Look, Looks, Waits, Wanted
 
@@ -48,7 +48,9 @@ class Following:
         """Return the streams of a run. Blocks."""
         delivered = self._deliveries.waiting()
         streams = self._database.look(partial(reading.list_streams, run=run))
-        return [as_delivered(found, delivered.get(run.stream(found.stream_name).topic, -1)) for found in streams]
+        return [
+            as_delivered(found, delivered.get(run.stream(found.stream_name).topic, UNDELIVERED)) for found in streams
+        ]
 
     def describe(self, stream: StreamRef) -> Stream:
         """Return a stream. Blocks."""
@@ -84,19 +86,26 @@ class Following:
 
     def _delivered(self, stream: StreamRef, look: Look) -> ItemPage:
         page = look.page
-        if page.documents and page.next_offset == look.row.last_position and look.row.pending:
-            self._deliveries.note(stream.topic, page.next_offset - 1)
+        row = look.row
+        if (
+            page.documents
+            and page.next_offset == row.last_position
+            and row.pending
+            and row.last_appended_at is not None
+        ):
+            self._deliveries.note(stream.topic, Mark(page.next_offset - 1, row.last_appended_at))
         return page
 
 
-def as_delivered(stream: Stream, delivered: int) -> Stream:
+def as_delivered(stream: Stream, delivered: Mark) -> Stream:
     """Return a stream with what the store did not know yet about deliveries by this process.
 
     Args:
         delivered: Up to where, as it was before the store was looked at: afterwards it may have been noted there, and
             be forgotten here.
     """
-    return replace(stream, pending_items=0) if stream.pending_items and delivered == stream.last_offset else stream
+    head = (stream.last_offset, stream.last_appended_at)
+    return replace(stream, pending_items=0) if stream.pending_items and delivered == head else stream
 
 
 def _over(look: Look, deadline: float) -> bool:

@@ -7,7 +7,7 @@ import enum
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 TOPIC_PREFIX = "workflow-stream:"
 """How the engine's names of streams begin; what follows is a digest, so that no name is too long for it."""
@@ -130,6 +130,22 @@ class Appended:
     offsets: Sequence[int]
     accepted: int
     deduped: int
+
+
+class Mark(NamedTuple):
+    """An item as the last one of a delivery.
+
+    Attributes:
+        offset: Of it.
+        emitted_at: When it was stored. Another item has its offset, if the run was deleted and has begun anew.
+    """
+
+    offset: int
+    emitted_at: int
+
+
+UNDELIVERED = Mark(-1, 0)
+"""Of no item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tailrace.workflow.errors import (
     StreamFullError,
     StreamNotFoundError,
 )
-from tailrace.workflow.model import SECOND, Status
+from tailrace.workflow.model import SECOND, Mark, Status
 
 PRODUCER_LOST = "producer lost"
 """The reason of a stream whose producer has let its lease lapse."""
@@ -192,9 +192,9 @@ def lapsed(state: State, now: int) -> State:
     return end(state, PRODUCER_LOST, None, now)
 
 
-def delivered(state: State, offset: int) -> State:
-    """Return the state after a delivery whose last item had this offset: only one up to the head counts."""
-    return replace(state, pending_items=0) if offset == state.last_offset else state
+def delivered(state: State, last: Mark) -> State:
+    """Return the state after a delivery that ended with this item: only one up to the head counts."""
+    return replace(state, pending_items=0) if last == (state.last_offset, state.last_appended_at) else state
 
 
 def terminal(state: State, next_offset: int) -> bool:

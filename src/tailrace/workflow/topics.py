@@ -14,18 +14,18 @@ from tailrace.protocols import DurableStreamProducer, DurableStreamTopic
 from tailrace.records import Closed, DurableStreamRecord, TopicCursor
 from tailrace.spi import Place
 from tailrace.subscription import Subscription
-from tailrace.workflow.documents import offset_of, payload_of
+from tailrace.workflow.documents import mark_of, payload_of
 from tailrace.workflow.errors import (
     StreamClosedError,
     StreamErroredError,
     StreamNotFoundError,
     WorkflowStreamError,
 )
-from tailrace.workflow.model import NewItem, Origin, StreamRef
+from tailrace.workflow.model import Mark, NewItem, Origin, StreamRef
 from tailrace.workflow.service import Service
 
-Note = Callable[[int], None]
-"""Called with the offset of a record behind which there was nothing more just then."""
+Note = Callable[[Mark], None]
+"""Called with a record behind which there was nothing more just then."""
 
 
 class StreamSubscription(Subscription):
@@ -44,7 +44,7 @@ class StreamSubscription(Subscription):
         if not isinstance(record, DurableStreamRecord):
             return record
         if not self._ready:
-            self._note(offset_of(record.payload))
+            self._note(mark_of(record.payload))
         return DurableStreamRecord(payload_of(record.payload), record.cursor)
 
 

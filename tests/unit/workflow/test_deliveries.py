@@ -7,15 +7,16 @@ from collections.abc import Mapping
 import pytest
 
 from tailrace.workflow.delivery import Deliveries
+from tailrace.workflow.model import Mark
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_notes_go_on_after_their_thread_was_killed() -> None:
     killed: list[threading.Thread] = []
     killing = threading.Event()
-    written: queue.Queue[Mapping[str, int]] = queue.Queue()
+    written: queue.Queue[Mapping[str, Mark]] = queue.Queue()
 
-    def write(delivered: Mapping[str, int]) -> None:
+    def write(delivered: Mapping[str, Mark]) -> None:
         if not killed:
             killed.append(threading.current_thread())
             killing.set()
@@ -23,11 +24,11 @@ def test_notes_go_on_after_their_thread_was_killed() -> None:
         written.put(delivered)
 
     deliveries = Deliveries(write)
-    deliveries.note("a", 4)
+    deliveries.note("a", Mark(4, 1))
     assert killing.wait(10)
     killed[0].join()
 
-    deliveries.note("b", 2)
+    deliveries.note("b", Mark(2, 1))
 
-    assert written.get(timeout=10) == {"a": 4, "b": 2}
+    assert written.get(timeout=10) == {"a": Mark(4, 1), "b": Mark(2, 1)}
     deliveries.close()

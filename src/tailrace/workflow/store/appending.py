@@ -10,7 +10,7 @@ from tailrace.spi import Ask
 from tailrace.workflow import rules
 from tailrace.workflow.batch import Batch
 from tailrace.workflow.documents import item_document
-from tailrace.workflow.model import Appended, StreamRef
+from tailrace.workflow.model import UNDELIVERED, Appended, Mark, StreamRef
 from tailrace.workflow.rules import Stored
 from tailrace.workflow.store import rows, runs
 from tailrace.workflow.store.claims import Claim, claim
@@ -37,7 +37,7 @@ def append(
     *,
     cap: int,
     lease_seconds: int | None = None,
-    delivered: int = -1,
+    delivered: Mark = UNDELIVERED,
     create_run: bool = True,
     claims: Sequence[Sequence[Claim]] = (),
     upload_grace: int = 0,
@@ -46,7 +46,7 @@ def append(
 
     Args:
         cap: Undelivered items at most.
-        delivered: Offset up to which items were delivered by this process, if the row does not say so yet.
+        delivered: Item up to which this process has delivered, if the row does not say so yet.
         create_run: Whether a run that there is not begins with this.
         claims: Payloads that each item refers to. Those of new ones are claimed, once there is room for these: what is
             refused has claimed nothing.

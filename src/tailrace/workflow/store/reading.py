@@ -5,6 +5,7 @@ changed, and they are only ever removed together, which is noticed.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tailrace.spi import Ask, Boundary
 from tailrace.workflow import rules
@@ -79,6 +80,8 @@ def page(ask: Ask, stream: StreamRef, from_offset: int, max_items: int) -> tuple
             # Expired and reclaimed between the two statements.
             raise StreamNotFoundError(rules.NOT_FOUND)
     following = from_offset + len(documents)
-    state = rules.delivered(row.state, following - 1) if documents else row.state
+    state = row.state
+    if documents and following == row.last_position:
+        state = replace(state, pending_items=0)
     found = ItemPage(rows.stream_of(row.stream_name, state), documents, following, rules.terminal(state, following))
     return found, row
