@@ -65,8 +65,19 @@ class Wire(psycopg.Connection[Any]):
         if len(statements) == 1 or not (self.prepares and psycopg.capabilities.has_pipeline()):
             return [self.ask(statement, values, deadline) for statement, values in statements][-1]
         self.deadline = deadline
-        with self.pipeline():
-            asked = [self.cursor(binary=True).execute(*each, prepare=True) for each in statements]
+        asked: list[psycopg.Cursor[Any]] = []
+        failed: Exception | None = None
+        try:
+            with self.pipeline():
+                try:
+                    asked += (self.cursor(binary=True).execute(*each, prepare=True) for each in statements)
+                except (psycopg.Error, OSError) as exc:
+                    # Let out of the block, it would be logged by the driver next to what ending the block says.
+                    failed = exc
+        except (psycopg.Error, OSError) as exc:
+            failed = failed or exc
+        if failed is not None:
+            raise failed
         last = asked[-1]
         return last.fetchall() if last.description is not None else []
 
