@@ -1,8 +1,6 @@
 """``connect``, awaited: from a store URL to topics."""
 
-import asyncio
 import functools
-from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
@@ -10,11 +8,9 @@ from typing_extensions import Unpack
 
 from tailrace import arguments
 from tailrace.aio.topic import Topic
-from tailrace.engine import Workers
+from tailrace.aio.waiting import closed, opened
 from tailrace.facade import ClientFacade
 from tailrace.opening import ConnectOptions, Engine, open_backend
-from tailrace.options import EngineOptions
-from tailrace.spi import Backend
 
 
 async def connect(url: str | Engine, **options: Unpack[ConnectOptions]) -> "StreamClient":
@@ -32,14 +28,7 @@ async def connect(url: str | Engine, **options: Unpack[ConnectOptions]) -> "Stre
         StoreUnusableError: The store can not be used as it is; the message says what to do.
         DurableStreamUnavailableError: The store is away.
     """
-    workers = Workers(1)
-    opening = workers.run(functools.partial(open_backend, url, options))
-    workers.close()
-    try:
-        backend, engine_options = await asyncio.wrap_future(opening)
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_unwanted)
-        raise
+    backend, engine_options = await opened(functools.partial(open_backend, url, options), lambda made: made[0].close())
     return StreamClient(backend, options=engine_options, hooks=options.get("hooks", ()))
 
 
@@ -64,11 +53,7 @@ class StreamClient(ClientFacade):
 
     async def close(self) -> None:
         """End every subscription with ``CLOSED`` and release the store. Idempotent, never raises."""
-        workers = Workers(1)
-        closing = workers.run(self._engine.close)
-        workers.close()
-        # Shielded, because a store that is half closed helps nobody: it is closed even if the caller is cancelled.
-        await asyncio.shield(asyncio.wrap_future(closing))
+        await closed(self._engine.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -80,8 +65,3 @@ class StreamClient(ClientFacade):
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def _close_unwanted(opening: "Future[tuple[Backend, EngineOptions]]") -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result()[0].close()

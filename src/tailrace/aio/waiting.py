@@ -1,12 +1,14 @@
-"""All waiting of the asyncio side: for a record with a deadline, and for a worker."""
+"""All waiting of the asyncio side: for a record with a deadline, for a worker, and for what is opened and closed."""
 
 import asyncio
+import functools
 import math
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from tailrace.aio.waker import Waker, waker_of
-from tailrace.engine import Engine, Waiter
+from tailrace.engine import Engine, Waiter, Workers
 
 T = TypeVar("T")
 
@@ -17,6 +19,24 @@ async def run(engine: Engine, work: Callable[[], T]) -> T:
     Cancelled, it stops waiting; the work itself goes on unless it has not begun.
     """
     return await asyncio.wrap_future(engine.workers.run(work))
+
+
+async def opened(open_: Callable[[], T], close: Callable[[T], object]) -> T:
+    """Open something that blocks, in a thread of its own. If the caller is cancelled meanwhile, it is closed again."""
+    opening = _alone(open_)
+    try:
+        return await asyncio.wrap_future(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(functools.partial(_close_unwanted, close))
+        raise
+
+
+async def closed(close: Callable[[], object]) -> None:
+    """Close something that blocks, in a thread of its own: not behind calls that wait for what the closing ends.
+
+    Shielded, because what is half closed helps nobody: it is closed even if the caller is cancelled.
+    """
+    await asyncio.shield(asyncio.wrap_future(_alone(close)))
 
 
 class Alarm:
@@ -77,6 +97,18 @@ class Alarm:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _alone(work: Callable[[], T]) -> "Future[T]":
+    workers = Workers(1)
+    future = workers.run(work)
+    workers.close()
+    return future
+
+
+def _close_unwanted(close: Callable[[T], object], opening: "Future[T]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        close(opening.result())
 
 
 def _resolve(future: "asyncio.Future[None]") -> None:

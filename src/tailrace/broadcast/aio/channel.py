@@ -1,31 +1,22 @@
 """``connect``, awaited: from a URL to topics that live messages go through."""
 
-import asyncio
 import functools
-from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
 from typing_extensions import Unpack
 
 from tailrace import arguments
+from tailrace.aio.waiting import closed, opened
 from tailrace.broadcast.aio.topic import Topic
 from tailrace.broadcast.hub import Hub
 from tailrace.broadcast.opening import open_hub
 from tailrace.broadcast.options import ConnectOptions
-from tailrace.engine import Workers
 
 
 async def connect(url: str, **options: Unpack[ConnectOptions]) -> "Channel":
     """Open a channel; see the blocking one for the URL, the options and what it raises. Waits for the server."""
-    workers = Workers(1)
-    opening = workers.run(functools.partial(open_hub, url, options))
-    workers.close()
-    try:
-        return Channel(await asyncio.wrap_future(opening))
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_unwanted)
-        raise
+    return Channel(await opened(functools.partial(open_hub, url, options), Hub.close))
 
 
 class Channel:
@@ -48,11 +39,7 @@ class Channel:
 
     async def close(self) -> None:
         """End every subscription with ``CLOSED``, and let go of the server. Idempotent, never raises."""
-        workers = Workers(1)
-        closing = workers.run(self._hub.close)
-        workers.close()
-        # Shielded, because a channel that is half closed helps nobody: it is closed even if the caller is cancelled.
-        await asyncio.shield(asyncio.wrap_future(closing))
+        await closed(self._hub.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,8 +54,3 @@ class Channel:
 
     def __repr__(self) -> str:
         return f"<broadcast.aio.Channel on {self._hub!r}>"
-
-
-def _close_unwanted(opening: "Future[Hub]") -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from tailrace.engine import Workers
+from tailrace.aio.waiting import closed
 from tailrace.server.problems import Problem
 from tailrace.server.service import Service
 from tailrace.server.workflow.room import Room
@@ -95,10 +95,7 @@ class Shared:
 
     async def close(self) -> None:
         """Release the operations. Idempotent, never raises."""
-        workers = Workers(1)
-        closing = workers.run(self._close)
-        workers.close()
-        await asyncio.shield(asyncio.wrap_future(closing))
+        await closed(self._close)
 
     def _close(self) -> None:
         if self._sweeping is not None:

@@ -1,10 +1,9 @@
 """A database's runs for coroutines: the long poll has an awaited form of its own, the rest is done by threads."""
 
-import asyncio
 import functools
 from collections.abc import Sequence
 
-from tailrace.engine import Workers
+from tailrace.aio.waiting import closed
 from tailrace.errors import InvalidArgumentError
 from tailrace.workflow import bounds
 from tailrace.workflow.aio.topics import StreamTopic
@@ -97,12 +96,7 @@ class AsyncEmbedded:
 
     async def close(self) -> None:
         """See ``AsyncService``."""
-        # Not behind calls that wait for the database: closing is what ends them.
-        workers = Workers(1)
-        closing = workers.run(self._service.close)
-        workers.close()
-        # Shielded, because a store that is half closed helps nobody: it is closed even if the caller is cancelled.
-        await asyncio.shield(asyncio.wrap_future(closing))
+        await closed(self._service.close)
 
     def __repr__(self) -> str:
         return f"AsyncEmbedded({self._service!r})"
