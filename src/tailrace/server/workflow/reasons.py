@@ -18,7 +18,7 @@ class Reason(NamedTuple):
 
 REASONS: Mapping[str, Reason] = {
     "invalid_request": Reason(400, "Correct the request: its query, or what the message names."),
-    "invalid_stream_name": Reason(400, "Use a name as it is described below."),
+    "invalid_stream_name": Reason(400, "Use letters, digits, `.`, `_`, `:` and `-`, 191 at most, no sign first."),
     "malformed_json": Reason(400, "Send JSON; `json_error` says what was wrong."),
     "missing_control_plane_version": Reason(400, "Send the header, with `supported_version`."),
     "unsupported_control_plane_version": Reason(400, "Send `supported_version`."),

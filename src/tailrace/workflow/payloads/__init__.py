@@ -7,6 +7,7 @@ from tailrace.workflow.payloads.drivers import PayloadDriver
 from tailrace.workflow.payloads.errors import (
     PayloadError,
     PayloadExpiredError,
+    PayloadHeldError,
     PayloadIntegrityError,
     PayloadMediaTypeError,
     PayloadNotFoundError,
@@ -24,6 +25,7 @@ __all__ = [
     "PayloadDriver",
     "PayloadError",
     "PayloadExpiredError",
+    "PayloadHeldError",
     "PayloadIntegrityError",
     "PayloadMediaTypeError",
     "PayloadNotFoundError",
