@@ -115,7 +115,7 @@ class Gaps:
 
 def falls(place: Place, crowd: Crowd, streams: int, each: int, midst: int) -> tuple[list[float], float]:
     """Sweep a backlog in two processes, kill one, and append meanwhile; return the seconds of appends, and noise."""
-    load(place.shared._database, streams, each)
+    load(place.shared.database, streams, each)
     live, waits = place.stream(), []
     (survivor,) = crowd.members(1)
     with Gaps() as gaps, crowd.one_of_its_own() as doomed:
@@ -153,7 +153,7 @@ def left(place: Place) -> int:
 
 def number(place: Place, topic: str) -> int:
     """Return the id of a stream."""
-    return int(place.shared._database.look(lambda ask: ask(_ID, topic.encode()))[0][0])
+    return int(place.shared.database.look(lambda ask: ask(_ID, topic.encode()))[0][0])
 
 
 def test_s27_a_backlog_falls_to_nothing_although_a_sweeper_dies_and_a_stream_fails(place: Place, crowd: Crowd) -> None:

@@ -27,7 +27,7 @@ def use(service: EmbeddedService, stream: StreamRef) -> None:
 
     async def run() -> None:
         waiting = asyncio.create_task(service.subscribe_async(stream, from_offset=at, wait_seconds=60))
-        while len(service.engine._readers) < 2:
+        while service.engine.stats()["subscriptions"] < 2:
             await asyncio.sleep(0.01)
         await asyncio.to_thread(service.append, stream, items("y"))
         assert (await waiting).next_offset == at + 1
@@ -74,7 +74,7 @@ def test_a_child_waits_for_nothing_that_its_parent_was_at(place: Place) -> None:
     stream, held = place.stream(), made[0]
     service.append(stream, items("a"))
     waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
-    until(lambda: len(service.engine._readers) == 1, "it waits")
+    until(lambda: service.engine.stats()["subscriptions"] == 1, "it waits")
     # The one that was woken is looking when the process forks.
     held.holding = True
     place.service().append(stream, items("b"))
@@ -93,7 +93,7 @@ def test_a_child_that_is_forked_during_a_statement_is_not_kept_by_it(place: Plac
         if place.engine == "postgres"
         else "SELECT 1 FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1)'"
     )
-    inside = Background(lambda: service._database.look(lambda ask: ask(asleep)))
+    inside = Background(lambda: service.database.look(lambda ask: ask(asleep)))
     until(lambda: bool(place.execute(running)), "the statement runs")
     pid = child(lambda: use(service, stream))
     assert len(inside.result()) == 1

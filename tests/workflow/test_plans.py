@@ -73,7 +73,7 @@ def test_every_statement_finds_its_rows_by_an_index_among_very_many(place: Place
 
 
 def test_what_uses_no_index_would_be_noticed(place: Place) -> None:
-    database = Explained(place.shared._database, place.engine)
+    database = Explained(place.shared.database, place.engine)
     load(database.inner, 200, 10**15)
     database.look(lambda ask: ask("SELECT count(*) FROM {workflow_items} WHERE tag = ?", 3))
     assert len(database.scans()) == 1

@@ -58,6 +58,9 @@ class EmbeddedService(Service):
         payload_settings: How much of them there may be.
 
     Attributes:
+        settings: Which runs there are, and for how long.
+        database: Where they are, for who looks at its tables; closed with this.
+        engine: What whoever waits stands at.
         payloads: Uploads and fetches of payloads.
         referred: The payloads that items refer to.
         holds: For backups of payloads.
@@ -82,19 +85,19 @@ class EmbeddedService(Service):
             )
         options = options or EngineOptions()
         self.settings = settings or WorkflowSettings()
-        self._database: Database = store.database
+        self.database: Database = store.database
         self._timeout = options.append_timeout
-        self.engine = Engine(WorkflowBackend(store, self._database, self.settings.tombstone_for), options)
+        self.engine = Engine(WorkflowBackend(store, self.database, self.settings.tombstone_for), options)
         self._workers = Workers(WORKERS)
         self._storage = Storage(payload_driver)
-        self.payloads = Registry(self._database, self._storage, payload_settings or PayloadSettings(), self._timeout)
-        self.referred = ReferredPayloads(self._database, self._storage, self.payloads, self._timeout)
-        self.holds = Holds(self._database, self._timeout)
-        objects = PayloadRelease(self._database, self._storage, self.payloads.grace, self._timeout)
+        self.payloads = Registry(self.database, self._storage, payload_settings or PayloadSettings(), self._timeout)
+        self.referred = ReferredPayloads(self.database, self._storage, self.payloads, self._timeout)
+        self.holds = Holds(self.database, self._timeout)
+        objects = PayloadRelease(self.database, self._storage, self.payloads.grace, self._timeout)
         self._deliveries = Deliveries(self._note_deliveries)
-        self._following = Following(self._database, self.engine, self._deliveries, self.run)
+        self._following = Following(self.database, self.engine, self._deliveries, self.run)
         self._producing = Producing(
-            self._database,
+            self.database,
             self.engine,
             self._deliveries,
             self.referred,
@@ -102,8 +105,8 @@ class EmbeddedService(Service):
             create_runs=self.settings.runs == "implicit",
             timeout=self._timeout,
         )
-        self._register = RunRegister(self._database, self.engine, objects, self._timeout)
-        self._sweeper = Sweeper(self._database, self.settings, self._timeout, self.engine.hint, objects)
+        self._register = RunRegister(self.database, self.engine, objects, self._timeout)
+        self._sweeper = Sweeper(self.database, self.settings, self._timeout, self.engine.hint, objects)
         renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -230,7 +233,7 @@ class EmbeddedService(Service):
         """
         self._check_stream(stream)
         bounds.check_page(offset, 1)
-        return self._database.look(partial(reading.place_before, stream=stream, offset=offset))
+        return self.database.look(partial(reading.place_before, stream=stream, offset=offset))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run something that blocks on the database in a worker, on behalf of an event loop."""
@@ -249,7 +252,7 @@ class EmbeddedService(Service):
         return Wanted(stream, from_offset, max_items)
 
     def _note_deliveries(self, delivered: Mapping[str, Mark]) -> None:
-        self._database.change(partial(delivering.note, delivered=delivered), self._timeout)
+        self.database.change(partial(delivering.note, delivered=delivered), self._timeout)
 
     def _check_run(self, run: Run) -> None:
         if run.namespace not in self.settings.namespaces:
