@@ -32,7 +32,7 @@ def test_waiting_greenlets_are_woken_by_one_append(service: EmbeddedService, pla
     stream = place.stream()
     service.append(stream, items("a"))
     waiting = [gevent.spawn(service.subscribe, stream, from_offset=1, wait_seconds=60) for _ in range(MANY)]
-    until(lambda: len(service.engine._readers) == MANY, "all wait")
+    until(lambda: service.engine.stats()["subscriptions"] == MANY, "all wait")
     service.append(stream, items("b"))
     gevent.joinall(waiting, timeout=20, raise_error=True)
     assert {len(greenlet.value.documents) for greenlet in waiting} == {1}
@@ -46,11 +46,11 @@ def test_greenlets_that_are_killed_or_cancelled_leave_the_others_waiting(
     service.append(stream, items("a"))
     waiting = [gevent.spawn(service.subscribe, stream, from_offset=1, wait_seconds=60) for _ in range(9)]
     cancelled = gevent.spawn(service.subscribe, stream, from_offset=1, wait_seconds=60, cancellation=cancellation)
-    until(lambda: len(service.engine._readers) == 10, "all wait")
+    until(lambda: service.engine.stats()["subscriptions"] == 10, "all wait")
     gevent.killall(waiting[:4], block=True, timeout=20)
     cancellation.cancel()
     assert cancelled.get(timeout=20).documents == ()
-    until(lambda: len(service.engine._readers) == 5, "five are left")
+    until(lambda: service.engine.stats()["subscriptions"] == 5, "five are left")
     service.append(stream, items("b"))
     gevent.joinall(waiting[4:], timeout=20, raise_error=True)
     assert {len(greenlet.value.documents) for greenlet in waiting[4:]} == {1}

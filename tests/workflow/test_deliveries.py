@@ -85,6 +85,6 @@ def test_a_delivery_that_is_written_during_a_look_is_not_forgotten_by_it(place: 
     appended = service.append(stream, items("ab")).stream
     made[0].armed = True
     # It is told before the look begins, and written after the look has read.
-    service._deliveries.note(stream.topic, Mark(1, appended.last_appended_at or 0))
+    service.note_of(stream)(Mark(1, appended.last_appended_at or 0))
     found = service.describe(stream) if look == "describe" else service.list_streams(stream.run)[0]
     assert found.pending_items == 0

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from tests.workflow.items import items
 from tests.workflow.places import Place
 
 from tailrace.testing.reading import Background
-from tailrace.testing.servers.waiting import until
 from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.errors import RunNotFoundError, StreamNotFoundError
@@ -70,15 +70,35 @@ def test_a_wait_is_ended_by_what_comes(place: Place, ends: str, elsewhere: bool)
         assert page.stream.error_reason == ("broke" if ends == "error" else None)
 
 
+class Watched(Cancellation):
+    """Says when it is watched, and how many watch it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.watching = 0
+
+    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        take_back = super().watch(callback)
+        self.watching += 1
+        self.begun.set()
+
+        def forget() -> None:
+            self.watching -= 1
+            take_back()
+
+        return forget
+
+
 def test_a_wait_that_is_cancelled_answers_without_items(service: EmbeddedService, place: Place) -> None:
-    stream, cancellation = place.stream(), Cancellation()
+    stream, cancellation = place.stream(), Watched()
     service.append(stream, items([0]))
     waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60, cancellation=cancellation))
-    until(lambda: bool(cancellation._callbacks), "it waits")
+    assert cancellation.begun.wait(20)
     cancellation.cancel()
     page = waiting.result(5)
     assert (page.documents, page.next_offset, page.terminal) == ((), 1, False)
-    assert not cancellation._callbacks
+    assert cancellation.watching == 0
 
 
 def test_a_wait_that_is_cancelled_before_it_has_begun_answers_as_well(
