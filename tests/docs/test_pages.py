@@ -5,10 +5,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import pytest
+import redis
 from tests.docs.blocks import Block, blocks, commands
 
 from tailrace.testing.servers.mariadb import MariadbServer
@@ -32,9 +34,17 @@ PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
 
 @pytest.fixture(scope="module")
-def redis_server() -> Iterator[str]:
+def running_redis() -> Iterator[RedisServer]:
     with RedisServer() as server:
-        yield server.url.removesuffix("/0")
+        yield server
+
+
+@pytest.fixture
+def redis_server(running_redis: RedisServer) -> str:
+    """An empty one: some pages count what they find."""
+    with closing(redis.Redis.from_url(running_redis.url)) as raw:
+        raw.flushall()
+    return running_redis.url.removesuffix("/0")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from tailrace.workflow.embedded import EmbeddedService
 
 ENGINES = ("sqlite", "postgres", "mariadb")
 
+_made: dict[str, Place] = {}
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
@@ -30,20 +32,27 @@ def places(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Place]]:
     """What finds the database of an engine; it is made when it is first asked for."""
-    made: dict[str, Place] = {}
 
     def place(engine: str) -> Place:
-        if engine not in made:
+        if engine not in _made:
             if engine == "sqlite":
-                made[engine] = SqlitePlace(tmp_path_factory.mktemp("workflow"))
+                _made[engine] = SqlitePlace(tmp_path_factory.mktemp("workflow"))
             else:
                 server = request.getfixturevalue(engine)
-                made[engine] = PostgresPlace(server) if engine == "postgres" else MariadbPlace(server)
-        return made[engine]
+                _made[engine] = PostgresPlace(server) if engine == "postgres" else MariadbPlace(server)
+        return _made[engine]
 
     yield place
-    for one in made.values():
+    for one in _made.values():
         one.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rest() -> Iterator[None]:
+    """End the threads of services with each file: the simulation, in the same process perhaps, replaces their code."""
+    yield
+    for place in _made.values():
+        place.rest()
 
 
 @pytest.fixture(params=ENGINES)

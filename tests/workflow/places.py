@@ -89,10 +89,15 @@ class Place(ABC):
             self._open.pop().close()
         self.execute(*(f"DELETE FROM {{{table}}}" for table in TABLES))
 
+    def rest(self) -> None:
+        """Close the service that is shared; the next case that wants it has another one."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared.close()
+
     def close(self) -> None:
         """Let go of it."""
-        if self._shared is not None:
-            self._shared.close()
+        self.rest()
 
     def count(self, table: str, where: str = "1 = 1") -> int:
         """Return how many rows there are."""

@@ -51,7 +51,7 @@ def test_s29_a_producer_is_lost_once_whoever_sweeps_at_the_same_time(place: Plac
         service.append(stream, keyed("a"), lease_seconds=5)
         clock.now += 5 * SECOND
         for sweeper in sweepers:
-            sweeper._database.now = clock.now  # type: ignore[attr-defined]
+            sweeper.database.now = clock.now  # type: ignore[attr-defined]
 
         def lost(sweeper: EmbeddedService, barrier: threading.Barrier = barrier) -> int:
             barrier.wait()
