@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.contract import drivers
 from tests.redis_server import RedisUnderTest, redis_server
 
 from tailrace.testing.contract import *  # noqa: F403
+
+driver = drivers.driver
 
 
 @pytest.fixture(scope="module")
