@@ -12,7 +12,7 @@ from tailrace.backends.mysql.line import CutShort, Line
 from tailrace.backends.mysql.tables import NOW
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask as Run
-from tailrace.backends.sql.words import EXTRA_TABLES, cut
+from tailrace.backends.sql.words import EXTRA_TABLES, Words
 from tailrace.errors import DurableStreamError
 from tailrace.spi import Watch
 from tailrace.spi.relational import Ask, Database, Rows, Value, Work
@@ -40,16 +40,18 @@ class MysqlDatabase(Database):
         self._transactions = transactions
         self._watch = watch
         self._patience = patience
-        self._words = {
-            **{name: f"`{prefix}{name}`" for name in (*EXTRA_TABLES, "graves")},
-            "now": NOW,
-            "for_update": "FOR UPDATE",
-            # Both kinds of servers understand this form.
-            "for_share": "LOCK IN SHARE MODE",
-            "skip_locked": "FOR UPDATE SKIP LOCKED",
-            "moved": f", changed_at = {NOW}",
-            "stamp": NOW,
-        }
+        self._words = Words(
+            {
+                **{name: f"`{prefix}{name}`" for name in (*EXTRA_TABLES, "graves")},
+                "now": NOW,
+                "for_update": "FOR UPDATE",
+                # Both kinds of servers understand this form.
+                "for_share": "LOCK IN SHARE MODE",
+                "skip_locked": "FOR UPDATE SKIP LOCKED",
+                "moved": f", changed_at = {NOW}",
+                "stamp": NOW,
+            }
+        )
 
     @override
     def change(self, work: Work[T], timeout: float) -> T:
@@ -86,7 +88,7 @@ class MysqlDatabase(Database):
 
 
 class _Ask(Ask):
-    def __init__(self, run: Run, words: Mapping[str, str]) -> None:
+    def __init__(self, run: Run, words: Words) -> None:
         self._run = run
         self._words = words
         self.pending: list[bytes] = []
@@ -118,7 +120,7 @@ class _Ask(Ask):
         self.pending.append(head + b",".join(b"(%b)" % b",".join(map(_literal, row)) for row in rows))
 
     def _written(self, statement: str, values: Sequence[Value]) -> bytes:
-        parts, lists = cut(statement, self._words)
+        parts, lists = self._words.cut(statement)
         text = [parts[0].encode()]
         for value, listed, part in zip(values, lists, parts[1:], strict=True):
             if listed:

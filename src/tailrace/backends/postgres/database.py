@@ -13,7 +13,7 @@ from tailrace.backends.postgres.probing import is_lost_preparation
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.postgres.wire import Wire
-from tailrace.backends.sql.words import EXTRA_TABLES, cut
+from tailrace.backends.sql.words import EXTRA_TABLES, Words
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError
 from tailrace.spi import Watch
 from tailrace.spi.relational import Ask, Database, Rows, Value, Work
@@ -49,16 +49,18 @@ class PostgresDatabase(Database):
         self._tell = tell
         self._watch = watch
         self._patience = patience
-        self._words = {
-            # A percent sign in a name is one to the driver too.
-            **{name: tables[name].replace("%", "%%") for name in (*EXTRA_TABLES, "graves")},
-            "now": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-            "for_update": "FOR UPDATE",
-            "for_share": "FOR SHARE",
-            "skip_locked": "FOR UPDATE SKIP LOCKED",
-            "moved": "",
-            "stamp": "clock_timestamp()",
-        }
+        self._words = Words(
+            {
+                # A percent sign in a name is one to the driver too.
+                **{name: tables[name].replace("%", "%%") for name in (*EXTRA_TABLES, "graves")},
+                "now": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+                "for_update": "FOR UPDATE",
+                "for_share": "FOR SHARE",
+                "skip_locked": "FOR UPDATE SKIP LOCKED",
+                "moved": "",
+                "stamp": "clock_timestamp()",
+            }
+        )
 
     @override
     def change(self, work: Work[T], timeout: float) -> T:
@@ -134,9 +136,7 @@ class _Ask(Ask):
         pending: What goes first.
     """
 
-    def __init__(
-        self, wire: Wire, words: Mapping[str, str], deadline: float, pending: Sequence[tuple[bytes, Any]] = ()
-    ) -> None:
+    def __init__(self, wire: Wire, words: Words, deadline: float, pending: Sequence[tuple[bytes, Any]] = ()) -> None:
         self._wire = wire
         self._words = words
         self._deadline = deadline
@@ -150,7 +150,7 @@ class _Ask(Ask):
 
     @override
     def do(self, statement: str, *values: Value) -> None:
-        parts, lists = cut(statement, self._words)
+        parts, lists = self._words.cut(statement)
         text = parts[0]
         for listed, part in zip(lists, parts[1:], strict=True):
             text += ("= ANY (%b)" if listed else "%b") + part

@@ -31,13 +31,22 @@ class Cut(NamedTuple):
     lists: Sequence[bool]
 
 
-def cut(statement: str, words: Mapping[str, str]) -> Cut:
-    """Cut a statement at its values, and put words into what is between: whatever is in these is no value."""
-    parts, lists = _cut(statement)
-    return Cut([_WORD.sub(lambda found: words[found[1]], part) for part in parts], lists)
+class Words:
+    """What the words of statements stand for in one database. Thread-safe.
+
+    Attributes:
+        cut: Cuts a statement at its values, and puts words into what is between: whatever is in these is no value.
+    """
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self._words = words
+        # Each statement once: there are few, and every call of everybody sends some of them.
+        self.cut = functools.lru_cache(1024)(functools.partial(_cut, words))
+
+    def __getitem__(self, word: str) -> str:
+        return self._words[word]
 
 
-@functools.lru_cache(1024)
-def _cut(statement: str) -> Cut:
-    places = _PLACE.findall(statement)
-    return Cut(_PLACE.split(statement), [place != "?" for place in places])
+def _cut(words: Mapping[str, str], statement: str) -> Cut:
+    parts = [_WORD.sub(lambda found: words[found[1]], part) for part in _PLACE.split(statement)]
+    return Cut(parts, [place != "?" for place in _PLACE.findall(statement)])

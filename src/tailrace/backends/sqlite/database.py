@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from typing_extensions import override
 
-from tailrace.backends.sql.words import EXTRA_TABLES, cut
+from tailrace.backends.sql.words import EXTRA_TABLES, Words
 from tailrace.backends.sqlite.session import Session
 from tailrace.backends.sqlite.watch import SqliteWatch
 from tailrace.errors import DurableStreamError
@@ -18,18 +18,20 @@ T = TypeVar("T")
 # SQLite's own clock, in its milliseconds.
 _NOW = "(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)"
 
-_WORDS = {
-    **{name: name for name in EXTRA_TABLES},
-    "graves": "tombstones",
-    "now": _NOW,
-    # One writer at a time: it has everything locked.
-    "for_update": "",
-    "for_share": "",
-    "skip_locked": "",
-    "moved": "",
-    # As the table of what was deleted keeps it.
-    "stamp": _NOW,
-}
+_WORDS = Words(
+    {
+        **{name: name for name in EXTRA_TABLES},
+        "graves": "tombstones",
+        "now": _NOW,
+        # One writer at a time: it has everything locked.
+        "for_update": "",
+        "for_share": "",
+        "skip_locked": "",
+        "moved": "",
+        # As the table of what was deleted keeps it.
+        "stamp": _NOW,
+    }
+)
 
 
 class SqliteDatabase(Database):
@@ -98,7 +100,7 @@ class _Ask(Ask):
 
 def _bound(statement: str, values: Sequence[Value]) -> tuple[str, list[int | bytes | None]]:
     """Return a statement with a place for every value, also those of lists; and the values."""
-    parts, lists = cut(statement, _WORDS)
+    parts, lists = _WORDS.cut(statement)
     text = [parts[0]]
     flat: list[int | bytes | None] = []
     for value, listed, part in zip(values, lists, parts[1:], strict=True):
