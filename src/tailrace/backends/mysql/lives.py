@@ -9,7 +9,7 @@ from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask
-from tailrace.backends.sql.batches import random_incarnation
+from tailrace.spi.identities import random_incarnation
 
 
 class Life(NamedTuple):

@@ -13,11 +13,12 @@ from typing import NamedTuple, TypeAlias
 from tailrace.backends.mysql import literals
 from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
-from tailrace.backends.sql.batches import Batch, random_incarnation, random_tag, sealed
+from tailrace.backends.sql.batches import Batch, sealed
 from tailrace.backends.sql.cuts import CUT_RECORDS, Cut, horizon, overfull
 from tailrace.backends.sql.rows import TopicRow
 from tailrace.retention import Retention
 from tailrace.spi import AppendDeferred, AppendOutcome
+from tailrace.spi.identities import random_incarnation, random_tag
 
 STATEMENT_BYTES = 2**18
 """About how long a statement that adds records may become."""

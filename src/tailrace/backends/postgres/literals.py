@@ -5,8 +5,9 @@ what is put there, in its own way.
 import re
 from collections.abc import Mapping, Sequence
 
-from tailrace.backends.sql.batches import by_topic, random_incarnation, random_tag
+from tailrace.backends.sql.batches import by_topic
 from tailrace.spi import Entry
+from tailrace.spi.identities import random_incarnation, random_tag
 
 _VALUE = re.compile(rb"%\((\w+)\)b|%%")
 

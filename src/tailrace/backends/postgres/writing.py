@@ -15,12 +15,13 @@ from psycopg.types.numeric import Int8
 from tailrace.backends.handle import patience
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
-from tailrace.backends.sql.batches import Batch, by_topic, in_order, random_incarnation, random_tag, sealed
+from tailrace.backends.sql.batches import Batch, by_topic, in_order, sealed
 from tailrace.backends.sql.cuts import overfull
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.limits import MAX_PAYLOAD_BYTES
 from tailrace.options import StoreOptions
 from tailrace.spi import AppendDeferred, AppendOutcome, AppendRefused, AppendUnknown, Entry
+from tailrace.spi.identities import random_incarnation, random_tag
 
 MAX_BYTES = 2**29
 """Payload bytes in one statement: the server takes less than twice as many."""

@@ -13,11 +13,12 @@ from tailrace.backends.redis.nodes import Nodes, Question, Trouble
 from tailrace.backends.redis.resp import pack
 from tailrace.backends.redis.scripts import script
 from tailrace.backends.redis.sweep import Sweeper
-from tailrace.backends.redis.writing import Writing, new_incarnation, whole
+from tailrace.backends.redis.writing import Writing, whole
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.options import StoreOptions
 from tailrace.retention import Retention
 from tailrace.spi import Maintenance, SweepBudget, SweepReport, TopicInfo
+from tailrace.spi.identities import random_incarnation
 
 ROOM = 1000
 """Records removed by one script call: everybody else waits for it."""
@@ -121,7 +122,7 @@ class Upkeep:
             self._writing.publish,
             b"%d" % max(1, int(self.options.tombstone_for * 1000)),
             whole(None if idle is None else int(idle * 1000)),
-            b"%d" % new_incarnation(),
+            b"%d" % random_incarnation(),
         )
         return bool(self._writing.run(script("delete"), topic, values))
 

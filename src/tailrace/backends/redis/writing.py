@@ -18,6 +18,7 @@ from tailrace.errors import TopicSealedError
 from tailrace.options import StoreOptions
 from tailrace.retention import Retention
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Boundary, Entry
+from tailrace.spi.identities import random_incarnation
 
 _log = logging.getLogger("tailrace.redis")
 
@@ -64,7 +65,7 @@ class Writing:
             DurableStreamUnavailableError: It is not sealed, or (``maybe_stored``) it is not known whether it is.
         """
         keys = self._keys.of(topic)
-        values = (keys.channel, self.publish, b"%d" % new_incarnation(), seal_value(error))
+        values = (keys.channel, self.publish, b"%d" % random_incarnation(), seal_value(error))
         self.run(script("seal"), topic, values, self._confirmation.command(self._patience))
 
     def run(self, which: Script, topic: str, values: Sequence[bytes], then: bytes = b"") -> Any:  # noqa: ANN401
@@ -142,11 +143,6 @@ class Writing:
             self._told_unheard = True
             said = why.decode(errors="replace")
             _log.warning("records are stored, but %s lets nobody be woken by them: %s", self._nodes.name, said)
-
-
-def new_incarnation() -> int:
-    """Return a random identity for a new topic."""
-    return int.from_bytes(os.urandom(8)) & (2**63 - 1) or 1
 
 
 def _question(keys: TopicKeys, call: bytes, then: bytes) -> Question:

@@ -1,6 +1,5 @@
-"""The entries of one call, put together by topic; and the outcomes, put back in their order. Pure, but for chance."""
+"""The entries of one call, put together by topic; and the outcomes, put back in their order. Pure."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -71,21 +70,6 @@ def in_order(outcomes: Iterable[tuple[Batch, Sequence[AppendOutcome]]]) -> Seque
     return [found[index] for index in range(len(found))]
 
 
-def random_tag() -> int:
-    """Return the tag of a commit."""
-    return _random(4)
-
-
-def random_incarnation() -> int:
-    """Return the identity of a new life."""
-    return _random(8) & (2**63 - 1) or 1
-
-
 def sealed() -> AppendOutcome:
     """Return the outcome for a topic that has ended."""
     return AppendRefused(TopicSealedError("the topic is sealed: nothing can be appended to it any more"))
-
-
-def _random(size: int) -> int:
-    # The system's, not a generator of this process: a forked child would draw what its parent draws.
-    return int.from_bytes(os.urandom(size), "big") or 1

@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import repeat
 
-from tailrace.backends.sql.batches import Batch, by_topic, in_order, random_incarnation, random_tag, sealed
+from tailrace.backends.sql.batches import Batch, by_topic, in_order, sealed
 from tailrace.backends.sql.cuts import CUT_RECORDS, Cut, horizon, overfull
 from tailrace.backends.sql.rows import TopicRow
 from tailrace.backends.sqlite import statements
 from tailrace.backends.sqlite.reading import find, now
 from tailrace.retention import Retention
 from tailrace.spi import AppendOutcome, Entry
+from tailrace.spi.identities import random_incarnation, random_tag
 
 
 def append(

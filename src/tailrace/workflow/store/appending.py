@@ -7,6 +7,7 @@ one after the other, and the second one decides on what the first one has commit
 from collections.abc import Sequence
 
 from tailrace.spi import Ask
+from tailrace.spi.identities import random_incarnation, random_tag
 from tailrace.workflow import rules
 from tailrace.workflow.batch import Batch
 from tailrace.workflow.documents import item_document
@@ -79,7 +80,7 @@ def _open(ask: Ask, stream: StreamRef, *, create_run: bool) -> StreamRow:
     """Make the row of a stream, or wait for somebody who does; return it locked."""
     # Nobody can remove the run from here on, so that no stream is left without one.
     run = runs.share(ask, stream.run, create=create_run)
-    new = (run, stream.name.encode(), stream.topic.encode(), rows.random_incarnation(), now(ask))
+    new = (run, stream.name.encode(), stream.topic.encode(), random_incarnation(), now(ask))
     ask.add("workflow_streams", _NEW_STREAM, [new], if_new=True)
     row = rows.lock(ask, stream.topic)
     assert row is not None
@@ -94,7 +95,7 @@ def _known(ask: Ask, row: StreamRow, batch: Batch) -> dict[str, Stored]:
 
 
 def _store(ask: Ask, row: StreamRow, batch: Batch, decision: rules.Decision) -> None:
-    state, tag = decision.state, rows.random_tag()
+    state, tag = decision.state, random_tag()
     assert state.last_appended_at is not None
     items = []
     for index in decision.new:

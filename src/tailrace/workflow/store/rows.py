@@ -1,6 +1,5 @@
 """The row of a stream: finding it, locking it, and what it says as a state of the rules."""
 
-import os
 from typing import NamedTuple
 
 from tailrace.spi import Ask, Boundary, Bounds, Seal
@@ -164,16 +163,6 @@ def end(ask: Ask, row: StreamRow, state: State) -> None:
         state.lease_until,
         row.id,
     )
-
-
-def random_incarnation() -> int:
-    """Return an identity for the life of a stream."""
-    return (int.from_bytes(os.urandom(8), "big") >> 1) or 1
-
-
-def random_tag() -> int:
-    """Return what tells a commit from others at the same place."""
-    return int.from_bytes(os.urandom(4), "big")
 
 
 def _only(rows: Rows) -> StreamRow | None:
