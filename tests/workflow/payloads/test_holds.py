@@ -1,21 +1,23 @@
 """S28: while a backup holds a namespace no object of it is deleted, whichever of the two came first."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
+from tests.workflow.databases import Between
 from tests.workflow.payloads.scene import Gate, Scene, beside
 from typing_extensions import override
 
 from tailrace.errors import InvalidArgumentError
-from tailrace.spi import Ask, Database, Watch
+from tailrace.spi import Database
 from tailrace.spi.relational import Work
 from tailrace.workflow.errors import InvalidFieldsError
-from tailrace.workflow.payloads import (
-    PayloadUnavailableError,
-)
+from tailrace.workflow.payloads import PayloadUnavailableError
 from tailrace.workflow.payloads.errors import PayloadHeldError
 from tailrace.workflow.payloads.release import PayloadRelease
 from tailrace.workflow.payloads.storage import Storage
+
+T = TypeVar("T")
 
 
 def test_a_hold_waits_for_a_deletion_that_had_begun(scene: Scene) -> None:
@@ -35,27 +37,19 @@ def test_a_hold_waits_for_a_deletion_that_had_begun(scene: Scene) -> None:
     assert scene.objects == []
 
 
-class Afterwards(Database):
+class Afterwards(Between):
     """A database that calls a function after its next transaction."""
 
     def __init__(self, database: Database, then: Callable[[], object]) -> None:
-        self._database = database
+        super().__init__(database)
         self._then = then
 
     @override
-    def change(self, work: "Work[object]", timeout: float) -> object:  # type: ignore[override]
-        result = self._database.change(work, timeout)
+    def change(self, work: Work[T], timeout: float) -> T:
+        result = super().change(work, timeout)
         then, self._then = self._then, lambda: None
         then()
         return result
-
-    @override
-    def look(self, work: Callable[[Ask], object]) -> object:  # type: ignore[override]
-        return self._database.look(work)
-
-    @override
-    def watch(self) -> Watch:
-        return self._database.watch()
 
 
 def test_a_hold_that_comes_between_the_decision_to_delete_and_the_deletion_stops_it(scene: Scene) -> None:
