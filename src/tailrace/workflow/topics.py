@@ -18,8 +18,8 @@ from tailrace.workflow.documents import mark_of, payload_of
 from tailrace.workflow.errors import (
     StreamClosedError,
     StreamErroredError,
+    StreamFullError,
     StreamNotFoundError,
-    WorkflowStreamError,
 )
 from tailrace.workflow.model import Mark, NewItem, Origin, StreamRef
 from tailrace.workflow.service import Service
@@ -86,9 +86,7 @@ class StreamProducer(DurableStreamProducer):
             self._service.append(self._stream, items)
         except (StreamClosedError, StreamErroredError, StreamNotFoundError) as exc:
             raise TopicSealedError(str(exc)) from exc
-        except WorkflowStreamError as exc:
-            if exc.status != 429:
-                raise
+        except StreamFullError as exc:
             raise DurableStreamUnavailableError(str(exc)) from exc
 
     def __repr__(self) -> str:
