@@ -31,12 +31,11 @@ from tailrace.spi import (
     lost_birth,
     lost_place,
 )
-from tailrace.workflow.store import rows
+from tailrace.workflow.store import reading, rows
 from tailrace.workflow.store.clock import now
 from tailrace.workflow.store.rows import StreamRow
 
 _GRAVES = "SELECT name, incarnation FROM {graves} WHERE name IN ??"
-_TAG = "SELECT tag FROM {workflow_items} WHERE stream = ? AND position = ?"
 _RECORDS = """
 SELECT position, tag, document FROM {workflow_items}
 WHERE stream = ? AND position > ? AND position <= ? ORDER BY position
@@ -123,7 +122,7 @@ def _page(
         return PositionLost("the stream was deleted")
     if not row.found:
         return EXPIRED
-    lost = lost_place(after, row.bounds, lambda position: _tag_at(ask, row, position))
+    lost = lost_place(after, row.bounds, lambda position: reading.tag_at(ask, row, position))
     return lost if lost is not None else _records(ask, request, row, after)
 
 
@@ -144,8 +143,3 @@ def _records(ask: Ask, request: ReadRequest, row: StreamRow, after: Boundary) ->
 def _graves(ask: Ask, topics: list[str]) -> dict[str, int]:
     rows = ask(_GRAVES, [topic.encode() for topic in topics])
     return {name.decode(): incarnation for name, incarnation in rows}
-
-
-def _tag_at(ask: Ask, row: StreamRow, position: int) -> int | None:
-    found = ask(_TAG, row.id, position)
-    return int(found[0][0]) if found else None

@@ -58,10 +58,16 @@ def place_before(ask: Ask, stream: StreamRef, offset: int) -> Boundary:
         raise InvalidFieldsError({"from": [f"must be at most {row.last_position}, where the next item will be"]})
     if offset in (0, row.last_position):
         return row.bounds.tail if offset else row.bounds.beginning
-    tag = ask(_TAG, row.id, offset)
-    if not tag:
+    tag = tag_at(ask, row, offset)
+    if tag is None:
         raise StreamNotFoundError(rules.NOT_FOUND)
-    return Boundary(row.incarnation, offset, tag[0][0])
+    return Boundary(row.incarnation, offset, tag)
+
+
+def tag_at(ask: Ask, row: StreamRow, position: int) -> int | None:
+    """Return the tag of the item at a position; ``None`` if it is not there."""
+    found = ask(_TAG, row.id, position)
+    return int(found[0][0]) if found else None
 
 
 def page(ask: Ask, stream: StreamRef, from_offset: int, max_items: int) -> tuple[ItemPage, StreamRow]:
