@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tailrace.workflow.envelope import CODEC
 from tailrace.workflow.errors import InvalidStreamNameError
 from tailrace.workflow.field_errors import FieldErrors
 from tailrace.workflow.model import NewItem, Run
@@ -33,7 +34,7 @@ MAX_NAMESPACE_CHARS = 128
 
 MAX_LEASE_SECONDS = 86_400
 
-CODECS = frozenset({"avro"})
+CODECS = frozenset({CODEC})
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,190}")
 _UNSUPPORTED_CODEC = (

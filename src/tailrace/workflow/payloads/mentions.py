@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tailrace.workflow.envelope import CODEC
 from tailrace.workflow.payloads import places
 from tailrace.workflow.payloads.errors import PayloadUnsupportedError
 from tailrace.workflow.payloads.references import (
@@ -115,5 +116,5 @@ def _external_form(payload: bytes) -> object:
 
 
 def _check_rest(rest: dict[object, object]) -> None:
-    if rest.keys() != {"codec"} or rest["codec"] != "avro":
+    if rest.keys() != {"codec"} or rest["codec"] != CODEC:
         raise PayloadUnsupportedError("an external payload is an object with codec, avro, and one reference")
