@@ -93,7 +93,7 @@ class Sweeper:
         self._end_lapsed(now, done)
         self._reclaim(now, done)
         if settings.run_retention is not None:
-            self._prune(now, now - int(settings.run_retention * SECOND), done)
+            self._prune(now - int(settings.run_retention * SECOND), done)
         self._discard(now, done)
         return SweepResult(
             streams=done.streams,
@@ -108,8 +108,9 @@ class Sweeper:
 
     def _end_lapsed(self, now: int, done: _Pass) -> None:
         for candidate in self._each(retention.leases, now, done):
-            lapsed, topic = self._database.change(partial(_ended, candidate.id), self._timeout)
-            if lapsed:
+            end_lapsed = partial(retention.end_lapsed, stream_id=candidate.id)
+            topic = self._database.change(end_lapsed, self._timeout)
+            if topic is not None:
                 done.lost_producers += 1
                 self._moved(topic)
 
@@ -139,7 +140,7 @@ class Sweeper:
                 return False
         return False
 
-    def _prune(self, now: int, until: int, done: _Pass) -> None:
+    def _prune(self, until: int, done: _Pass) -> None:
         for due in self._each(retention.ended_runs, until, done):
             try:
                 if not done.release(self._objects.release_run(due.id, done.transactions_left)):
@@ -180,8 +181,3 @@ class Sweeper:
 
 def _found(find: Callable[[Ask, int, Candidate], Sequence[S]], now: int, after: Candidate, ask: Ask) -> Sequence[S]:
     return find(ask, now, after)
-
-
-def _ended(stream_id: int, ask: Ask) -> tuple[tuple[bool, str], list[str]]:
-    lapsed, moved = retention.end_lapsed(ask, stream_id)
-    return (lapsed, moved[0] if moved else ""), moved

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError
-from tailrace.spi import Ask, Database
+from tailrace.spi import Database
 from tailrace.workflow.errors import RunNotFoundError
 from tailrace.workflow.model import SECOND, Run
 from tailrace.workflow.objects import Objects, Released
@@ -77,7 +77,7 @@ class PayloadRelease(Objects):
     def _release(self, find: Find, most: int) -> Released:
         deleted = steps = 0
         while steps < most:
-            found = self._database.look(partial(_looked, find, min(CLAIMS, most - steps)))
+            found = self._database.look(partial(find, most=min(CLAIMS, most - steps)))
             if not found:
                 return Released(deleted, steps, done=True)
             for payload_id, stream_id in found:
@@ -118,7 +118,3 @@ class PayloadRelease(Objects):
 
 def _held() -> PayloadHeldError:
     return PayloadHeldError("a hold on the namespace keeps a payload that would have to go")
-
-
-def _looked(find: Find, most: int, ask: Ask) -> list[tuple[int, int]]:
-    return find(ask, most=most)

@@ -104,17 +104,18 @@ def leases(ask: Ask, now: int, after: Candidate) -> list[Candidate]:
     return [Candidate(*row) for row in ask(_LAPSED, now, after.due, after.due, after.id, CANDIDATES)]
 
 
-def end_lapsed(ask: Ask, stream_id: int) -> tuple[bool, list[str]]:
-    """End a stream whose producer is lost, as errored; return whether it was, still."""
+def end_lapsed(ask: Ask, stream_id: int) -> tuple[str | None, list[str]]:
+    """End a stream whose producer is lost, as errored; return its topic, or ``None`` if it is not lost any more."""
     row = rows.lock_if_free(ask, stream_id)
     if row is None:
-        return False, []
+        return None, []
     before = row.state
     state = rules.lapsed(before, row.now)
     if state is before:
-        return False, []
+        return None, []
     rows.end(ask, row, state)
-    return True, [ask(_TOPIC, row.id)[0][0].decode()]
+    topic: str = ask(_TOPIC, row.id)[0][0].decode()
+    return topic, [topic]
 
 
 def ended_runs(ask: Ask, until: int, after: Candidate) -> list[DueRun]:
