@@ -1,9 +1,8 @@
 """A service with payloads in a directory, and what tests do to it: let time pass, break the storage, look inside."""
 
-import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,21 +172,3 @@ class Gate:
 
     def open(self) -> None:
         self._opened.set()
-
-
-@contextlib.contextmanager
-def beside(work: Callable[[], object]) -> Iterator[list[object]]:
-    """Run something in a thread; yield a list that has its result, or its error, once the block is over."""
-    results: list[object] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except Exception as exc:  # noqa: BLE001 - told where it is looked at
-            results.append(exc)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield results
-    thread.join(60)
-    assert not thread.is_alive()

@@ -2,11 +2,13 @@
 
 import contextlib
 import threading
-from collections.abc import Callable
+from functools import partial
 
 import pytest
-from tests.workflow.payloads.scene import Gate, Scene, beside
+from tests.workflow.payloads.scene import Gate, Scene
 
+from tailrace.testing.reading import Background
+from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import StreamRef
 from tailrace.workflow.payloads import (
     Digest,
@@ -71,14 +73,14 @@ def test_an_upload_while_the_same_content_is_being_deleted_is_another_object(sce
     gate = Gate()
     scene.driver.before["delete"] = gate
 
-    with beside(scene.service.sweep) as swept:
-        gate.reached()
-        assert scene.upload() == reference
-        assert scene.objects == [reference.reference_id] * 2
-        scene.append(scene.stream("t"), reference)
-        gate.open()
+    sweeping = Background(scene.service.sweep)
+    gate.reached()
+    assert scene.upload() == reference
+    assert scene.objects == [reference.reference_id] * 2
+    scene.append(scene.stream("t"), reference)
+    gate.open()
 
-    assert [result.payloads for result in swept] == [1]  # type: ignore[attr-defined]
+    assert sweeping.result().payloads == 1
     assert scene.objects == [reference.reference_id]
     assert scene.service.payloads.fetch("default", reference.reference_id)[1] == b"payload"
 
@@ -91,12 +93,13 @@ def test_what_is_being_deleted_can_not_be_claimed(scene: Scene) -> None:
     gate = Gate()
     scene.driver.before["delete"] = gate
 
-    with beside(scene.service.sweep):
-        gate.reached()
-        with pytest.raises(PayloadExpiredError):
-            scene.append(scene.stream("t"), reference)
-        gate.open()
+    sweeping = Background(scene.service.sweep)
+    gate.reached()
+    with pytest.raises(PayloadExpiredError):
+        scene.append(scene.stream("t"), reference)
+    gate.open()
 
+    assert sweeping.result().payloads == 1
     with pytest.raises(PayloadNotFoundError):
         scene.append(scene.stream("t"), reference)
     assert scene.count("workflow_items") == 0
@@ -113,12 +116,13 @@ def test_what_a_producer_has_stored_is_refused_while_it_is_being_deleted(scene: 
     gate = Gate()
     scene.driver.before["delete"] = gate
 
-    with beside(scene.service.sweep):
-        gate.reached()
-        with pytest.raises(PayloadUnavailableError):
-            scene.append(scene.stream("t"), stored)
-        gate.open()
+    sweeping = Background(scene.service.sweep)
+    gate.reached()
+    with pytest.raises(PayloadUnavailableError):
+        scene.append(scene.stream("t"), stored)
+    gate.open()
 
+    assert sweeping.result().payloads == 1
     with pytest.raises(PayloadNotFoundError):
         scene.append(scene.stream("t"), stored)
 
@@ -149,16 +153,13 @@ def test_two_streams_that_go_at_once_delete_what_they_share_once_and_neither_lea
     other = scene.open(scene.driver)
     together = threading.Barrier(2)
 
-    def sweep(service: object) -> Callable[[], object]:
-        def run() -> object:
-            together.wait(60)
-            return service.sweep()  # type: ignore[attr-defined]
+    def sweep(service: EmbeddedService) -> None:
+        together.wait(60)
+        service.sweep()
 
-        return run
-
-    with beside(sweep(scene.service)) as first, beside(sweep(other)) as second:
-        pass
-    assert not any(isinstance(result, Exception) for result in (*first, *second))
+    both = [Background(partial(sweep, service)) for service in (scene.service, other)]
+    for one in both:
+        one.result()
     # What one has left to the other is left for the next pass.
     scene.service.sweep()
 
@@ -178,13 +179,14 @@ def test_a_second_sweep_leaves_a_deletion_that_is_under_way_to_the_first(scene: 
     gate = Gate()
     scene.driver.before["delete"] = gate
 
-    with beside(scene.service.sweep) as first:
-        gate.reached()
-        second = scene.open(scene.driver).sweep()
-        assert (second.payloads, second.streams, second.failed) == (0, 0, 0)
-        gate.open()
+    sweeping = Background(scene.service.sweep)
+    gate.reached()
+    second = scene.open(scene.driver).sweep()
+    assert (second.payloads, second.streams, second.failed) == (0, 0, 0)
+    gate.open()
 
-    assert [(result.payloads, result.streams) for result in first] == [(1, 1)]  # type: ignore[attr-defined]
+    first = sweeping.result()
+    assert (first.payloads, first.streams) == (1, 1)
 
 
 def test_what_an_append_has_claimed_is_there_whatever_sweeps_and_other_producers_do_at_once(scene: Scene) -> None:

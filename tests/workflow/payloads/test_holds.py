@@ -5,12 +5,13 @@ from typing import TypeVar
 
 import pytest
 from tests.workflow.databases import Between
-from tests.workflow.payloads.scene import Gate, Scene, beside
+from tests.workflow.payloads.scene import Gate, Scene
 from typing_extensions import override
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.spi import Database
 from tailrace.spi.relational import Work
+from tailrace.testing.reading import Background
 from tailrace.workflow.errors import InvalidFieldsError
 from tailrace.workflow.payloads import PayloadUnavailableError
 from tailrace.workflow.payloads.errors import PayloadHeldError
@@ -26,14 +27,15 @@ def test_a_hold_waits_for_a_deletion_that_had_begun(scene: Scene) -> None:
     gate = Gate()
     scene.driver.before["delete"] = gate
 
-    with beside(scene.service.sweep):
-        gate.reached()
-        with pytest.raises(PayloadUnavailableError):
-            scene.service.holds.place("default", "nightly", lasting=60, patience=0.05)
-        with beside(lambda: scene.service.holds.place("default", "nightly", lasting=60)) as placed:
-            gate.open()
+    sweeping = Background(scene.service.sweep)
+    gate.reached()
+    with pytest.raises(PayloadUnavailableError):
+        scene.service.holds.place("default", "nightly", lasting=60, patience=0.05)
+    placing = Background(lambda: scene.service.holds.place("default", "nightly", lasting=60))
+    gate.open()
 
-    assert [hold.name for hold in placed] == ["nightly"]  # type: ignore[attr-defined]
+    assert placing.result().name == "nightly"
+    assert sweeping.result().payloads == 1
     assert scene.objects == []
 
 
