@@ -24,7 +24,7 @@ _WRONG = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE, pq.ExecStatus.N
 
 
 class Line:
-    """Not thread-safe, but for ``hang_up``. Raises ``psycopg.Error`` and ``TimeoutError``.
+    """Not thread-safe. Raises ``psycopg.Error`` and ``TimeoutError``.
 
     Args:
         connection: From now on used by this object alone.
