@@ -29,13 +29,7 @@ class Refusing(Clock):
 
 def clocked(place: Place, settings: WorkflowSettings | None = None) -> tuple[EmbeddedService, Refusing]:
     """Return a service, and its clock."""
-    made: list[Refusing] = []
-
-    def around(database: Database) -> Database:
-        made.append(Refusing(database))
-        return made[0]
-
-    return place.service(settings, around=around), made[0]
+    return place.behind(Refusing, settings)
 
 
 def number_of(place: Place, stream: StreamRef) -> int:

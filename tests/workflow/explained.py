@@ -103,15 +103,8 @@ def stream_of(number: int) -> StreamRef:
 
 def explained(place: Place, streams: int) -> Explained:
     """Do what services do all day among so many streams."""
-    made: list[Explained] = []
-
-    def around(database: Database) -> Database:
-        made.append(Explained(database, place.engine))
-        return made[0]
-
     few = WorkflowSettings(run_retention=SECOND / 1e6)
-    service = place.service(few, around=around, append_timeout=60.0)
-    database = made[0]
+    service, database = place.behind(lambda between: Explained(between, place.engine), few, append_timeout=60.0)
     (now,) = {row[0] for row in database.inner.look(lambda ask: ask("SELECT {now}"))}
     load(database.inner, streams, now - 10 * SECOND)
     if place.engine == "mariadb":

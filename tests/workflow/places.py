@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from tests.workflow.databases import Over
 
@@ -19,6 +19,8 @@ from tailrace.testing.servers.waiting import until
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Run, StreamRef
 from tailrace.workflow.settings import WorkflowSettings
+
+B = TypeVar("B", bound=Database)
 
 TABLES = (
     "workflow_items",
@@ -74,6 +76,18 @@ class Place(ABC):
         service = EmbeddedService(store, settings, options=EngineOptions(**options))
         self._open.append(service)
         return service
+
+    def behind(
+        self, between: Callable[[Database], B], settings: WorkflowSettings | None = None, **options: Any
+    ) -> tuple[EmbeddedService, B]:
+        """Open a service; return it, and what stands between it and the database."""
+        made: list[B] = []
+
+        def around(database: Database) -> B:
+            made.append(between(database))
+            return made[0]
+
+        return self.service(settings, around=around, **options), made[0]
 
     def store(self, url: str = "") -> Any:
         """Open a store."""

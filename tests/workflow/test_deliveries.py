@@ -79,11 +79,10 @@ class Late(Between):
 
 @pytest.mark.parametrize("look", ["describe", "list_streams"])
 def test_a_delivery_that_is_written_during_a_look_is_not_forgotten_by_it(place: Place, look: str) -> None:
-    made: list[Late] = []
-    service = place.service(around=lambda database: made.append(Late(database)) or made[0])  # type: ignore[func-returns-value]
+    service, late = place.behind(Late)
     stream = place.stream()
     appended = service.append(stream, items("ab")).stream
-    made[0].armed = True
+    late.armed = True
     # It is told before the look begins, and written after the look has read.
     service.note_of(stream)(Mark(1, appended.last_appended_at or 0))
     found = service.describe(stream) if look == "describe" else service.list_streams(stream.run)[0]

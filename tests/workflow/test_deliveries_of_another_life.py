@@ -1,7 +1,7 @@
 """A run that is deleted and begins anew: what was delivered of the old one says nothing about the new one."""
 
 import threading
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 from tests.workflow.databases import Clock
@@ -35,14 +35,8 @@ class Held(Clock):
 
 @pytest.mark.parametrize("by", ["page", "topic"])
 def test_a_delivery_of_the_old_life_makes_no_room_in_the_new_one(place: Place, by: str) -> None:
-    made: list[Held] = []
-
-    def around(database: Any) -> Held:
-        made.append(Held(database))
-        return made[0]
-
-    service, stream = place.service(around=around), place.stream()
-    (held,) = made
+    service, held = place.behind(Held)
+    stream = place.stream()
     service.append(stream, items(["old"]))
     if by == "page":
         assert payloads(service, stream) == ["old"]

@@ -69,9 +69,8 @@ def test_a_child_uses_the_service_and_so_does_its_parent(service: EmbeddedServic
 
 @pytest.mark.parametrize("place", ["postgres", "mariadb"], indirect=True)
 def test_a_child_waits_for_nothing_that_its_parent_was_at(place: Place) -> None:
-    made: list[Held] = []
-    service = place.service(around=lambda database: made.append(Held(database)) or made[0])  # type: ignore[func-returns-value]
-    stream, held = place.stream(), made[0]
+    service, held = place.behind(Held)
+    stream = place.stream()
     service.append(stream, items("a"))
     waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
     until(lambda: service.engine.stats()["subscriptions"] == 1, "it waits")

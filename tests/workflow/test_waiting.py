@@ -22,17 +22,6 @@ from tailrace.workflow.waiting import Look, Looks, Wanted
 MANY = 1000
 
 
-def counted(place: Place) -> tuple[EmbeddedService, Between]:
-    """Return a service, and what counts its looks."""
-    made: list[Between] = []
-
-    def around(database: object) -> Between:
-        made.append(Between(database))  # type: ignore[arg-type]
-        return made[0]
-
-    return place.service(around=around), made[0]
-
-
 def look_at(database: Database, wanted: Wanted) -> Look:
     """Look, sharing it with nobody."""
     read = partial(reading.page, stream=wanted.stream, from_offset=wanted.from_offset, max_items=wanted.max_items)
@@ -56,7 +45,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
 
 
 def test_a_thousand_who_wait_hold_no_thread_and_one_append_wakes_them_with_few_reads(place: Place) -> None:
-    service, database = counted(place)
+    service, database = place.behind(Between)
     stream = place.stream()
     service.append(stream, items([0]))
 
@@ -75,7 +64,7 @@ def test_a_thousand_who_wait_hold_no_thread_and_one_append_wakes_them_with_few_r
 
 
 def test_who_waits_together_shares_one_look_and_each_gets_the_page(place: Place) -> None:
-    service, database = counted(place)
+    service, database = place.behind(Between)
     stream = place.stream()
     service.append(stream, items("abc"))
     looks: list[Wanted] = []
@@ -100,7 +89,7 @@ def test_who_waits_together_shares_one_look_and_each_gets_the_page(place: Place)
 
 
 def test_what_was_found_in_another_life_of_the_stream_is_nobodys_answer(place: Place) -> None:
-    service, database = counted(place)
+    service, database = place.behind(Between)
     stream = place.stream()
     service.append(stream, items("a"))
     shared, wanted = Looks(partial(look_at, database)), Wanted(stream, 1, 100)
@@ -115,7 +104,7 @@ def test_what_was_found_in_another_life_of_the_stream_is_nobodys_answer(place: P
 
 
 def test_s13b_whoever_waits_with_one_that_is_interrupted_looks_for_himself(place: Place) -> None:
-    service, database = counted(place)
+    service, database = place.behind(Between)
     stream = place.stream()
     service.append(stream, items("a"))
     looking, interrupted = threading.Event(), threading.Event()

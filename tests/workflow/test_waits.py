@@ -10,6 +10,7 @@ from tests.workflow.databases import Between
 from tests.workflow.items import items
 from tests.workflow.places import Place
 
+from tailrace.spi import Database
 from tailrace.testing.reading import Background
 from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.embedded import EmbeddedService
@@ -38,8 +39,8 @@ def test_a_wait_ends_without_items_when_its_time_is_over(service: EmbeddedServic
 class Waited(Between):
     """Says when a look has been taken."""
 
-    def __init__(self, database: object) -> None:
-        super().__init__(database)  # type: ignore[arg-type]
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.looked = threading.Event()
 
     def asked(self, *_: object) -> None:
@@ -49,12 +50,11 @@ class Waited(Between):
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["by this process", "by another handle"])
 @pytest.mark.parametrize("ends", ["append", "close", "error", "delete"])
 def test_a_wait_is_ended_by_what_comes(place: Place, ends: str, elsewhere: bool) -> None:
-    made: list[Waited] = []
-    service = place.service(around=lambda database: made.append(Waited(database)) or made[0])  # type: ignore[func-returns-value]
+    service, waited = place.behind(Waited)
     stream, other = place.stream(), place.service() if elsewhere else service
     other.append(stream, items([0]))
     waiting = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
-    assert made[0].looked.wait(20)
+    assert waited.looked.wait(20)
     if ends == "append":
         other.append(stream, items(["it"]))
         page = waiting.result()
