@@ -8,8 +8,7 @@ import psycopg
 from psycopg.types.numeric import Int8
 from typing_extensions import override
 
-from tailrace.backends.postgres.errors import code_of, may_be_repeated
-from tailrace.backends.postgres.probing import is_lost_preparation
+from tailrace.backends.postgres.errors import code_of
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.postgres.wire import Wire
@@ -69,7 +68,7 @@ class PostgresDatabase(Database):
             try:
                 result, moved = self._attempt(work, deadline)
             except DurableStreamUnavailableError as exc:
-                if exc.maybe_stored or time.monotonic() >= deadline or not self._comes_to_nothing(exc.__cause__):
+                if exc.maybe_stored or time.monotonic() >= deadline or not self._came_to_nothing(exc.__cause__):
                     raise
             else:
                 if moved:
@@ -79,13 +78,7 @@ class PostgresDatabase(Database):
     @override
     def look(self, work: Callable[[Ask], T]) -> T:
         deadline = time.monotonic() + self._patience
-        while True:
-            try:
-                with self._session.lent(deadline, "read") as wire:
-                    return work(_Ask(wire, self._words, deadline))
-            except DurableStreamUnavailableError as exc:
-                if time.monotonic() >= deadline or not self._comes_to_nothing(exc.__cause__):
-                    raise
+        return self._session.again(lambda wire: work(_Ask(wire, self._words, deadline)), deadline, "read")
 
     @override
     def watch(self) -> Watch:
@@ -118,15 +111,9 @@ class PostgresDatabase(Database):
         assert refusal is not None
         raise refusal
 
-    def _comes_to_nothing(self, cause: BaseException | None) -> bool:
-        """Whether a transaction that failed like this had no effect, and may have one if it is done again."""
-        if cause is None:
-            return False
-        if is_lost_preparation(cause):
-            self._session.pooled = True
-            return True
+    def _came_to_nothing(self, cause: BaseException | None) -> bool:
         # Of two that add the same row the second one is told when the first has committed: now it finds it.
-        return may_be_repeated(cause) or code_of(cause) == _DUPLICATE
+        return self._session.came_to_nothing(cause) or (cause is not None and code_of(cause) == _DUPLICATE)
 
 
 class _Ask(Ask):

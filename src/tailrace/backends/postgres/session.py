@@ -7,8 +7,8 @@ done, or nobody knows.
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import conninfo
@@ -22,6 +22,8 @@ from tailrace.backends.postgres.probing import is_lost_preparation
 from tailrace.backends.postgres.wire import Wire
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
+
+T = TypeVar("T")
 
 KEPT = 4
 """Connections that stay open while nobody uses them."""
@@ -65,18 +67,26 @@ class Session:
         Raises:
             DurableStreamUnavailableError: It failed; with ``maybe_stored``, if that is not certain.
         """
+        return self.again(lambda wire: wire.ask(statement, values, deadline), deadline, purpose)
+
+    def again(self, work: Callable[[Wire], T], deadline: float, purpose: str) -> T:
+        """Do something on a connection, from the beginning again where it certainly had no effect. Else as ``ask``."""
         while True:
             try:
                 with self.lent(deadline, purpose) as wire:
-                    return wire.ask(statement, values, deadline)
+                    return work(wire)
             except DurableStreamUnavailableError as exc:
-                cause = exc.__cause__
-                if cause is None or time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or not self.came_to_nothing(exc.__cause__):
                     raise
-                if is_lost_preparation(cause):
-                    self.pooled = True
-                elif not may_be_repeated(cause):
-                    raise
+
+    def came_to_nothing(self, cause: BaseException | None) -> bool:
+        """Return whether what failed like this had no effect, and may have one if it is done again."""
+        if cause is None:
+            return False
+        if is_lost_preparation(cause):
+            self.pooled = True
+            return True
+        return may_be_repeated(cause)
 
     @contextlib.contextmanager
     def lent(self, deadline: float, purpose: str) -> Iterator[Wire]:
