@@ -5,9 +5,10 @@ from tests.workflow.items import documents, item, items, payloads
 from tests.workflow.places import Place
 
 from tailrace import CLOSED
-from tailrace.errors import TopicSealedError
+from tailrace.errors import DurableStreamUnavailableError, TopicSealedError
 from tailrace.testing.reading import drain, take
 from tailrace.testing.servers.waiting import until
+from tailrace.workflow.bounds import MAX_ITEMS, MAX_PENDING_ITEMS
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import NewItem
 
@@ -81,6 +82,19 @@ def test_a_stream_is_a_topic_of_its_payloads(service: EmbeddedService, place: Pl
     assert {document["origin"] for document in documents(service, stream)} == {"external"}
     with pytest.raises(TopicSealedError):
         topic.append(b"5")
+
+
+def test_a_topic_without_room_takes_nothing_and_says_that_nothing_was_stored(
+    service: EmbeddedService, place: Place
+) -> None:
+    stream = place.stream()
+    topic = service.topic(stream)
+    for _ in range(MAX_PENDING_ITEMS // MAX_ITEMS):
+        topic.append_many([b"1"] * MAX_ITEMS)
+    with pytest.raises(DurableStreamUnavailableError) as caught:
+        topic.append(b"2")
+    assert caught.value.maybe_stored is False
+    assert service.describe(stream).total_items == MAX_PENDING_ITEMS
 
 
 def test_s29_an_end_between_catching_up_and_following_is_seen_at_once(service: EmbeddedService, place: Place) -> None:
