@@ -3,8 +3,6 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from types import TracebackType
 from typing import Self, TypeVar
 
 from typing_extensions import override
@@ -61,25 +59,6 @@ class Subscription(broadcast.Subscription):
     def __enter__(self) -> Self:
         self._source.__enter__()
         return self
-
-    @override
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
-
-    @override
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            event = self.receive(arguments.FOREVER)
-            if event is CLOSED:
-                return
-            if isinstance(event, bytes):
-                yield event
 
     @override
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
