@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from tailrace import arguments, broadcast
+from tailrace.errors import DurableStreamError
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, TopicCursor
 from tailrace.rollout.handover import Handover, ToChannel, ToStream
 from tailrace.rollout.ledger import Ledger
@@ -75,8 +76,12 @@ class Subscription(broadcast.Subscription):
                     self.close()
                 elif not self._ready and left <= 0:
                     return None
-        except broadcast.BroadcastError:
-            self.close()
+        except (broadcast.BroadcastError, DurableStreamError) as error:
+            if self._closed:
+                # Closed by another thread while it was on its way to the other one, which can not be entered then.
+                return CLOSED
+            if isinstance(error, broadcast.BroadcastError):
+                self.close()
             raise
 
     @override
