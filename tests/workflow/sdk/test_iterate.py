@@ -1,4 +1,4 @@
-"""Course a stream from a thread: until its end, over outages, and until somebody closes it."""
+"""Follow a stream from a thread: until its end, over outages, and until somebody closes it."""
 
 from collections.abc import Iterator
 
