@@ -5,11 +5,14 @@ import itertools
 import pytest
 
 from tailrace.broadcast import CLOSED, BroadcastOverflowError, BroadcastUnavailableError, Overflow
+from tailrace.broadcast.audience import Audience
 from tailrace.broadcast.mailbox import Mailbox
 from tailrace.broadcast.options import BroadcastOptions
 from tailrace.broadcast.seat import Seat
 from tailrace.broadcast.tally import Tally
-from tailrace.spi import Mark
+from tailrace.errors import DurableStreamUnavailableError
+from tailrace.options import parse_url
+from tailrace.spi import Mark, open_broadcast
 
 
 def _live(start: Mark | None = None, **options: object) -> Seat:
@@ -130,3 +133,36 @@ def test_dropping_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
         seat.put(b"secret", None)
     assert [record.name for record in caplog.records] == ["tailrace.broadcast"]
     assert "secret" not in caplog.text
+
+
+class _Watching(Tally):
+    """Notes, whenever something is counted, how often a seat has been told something by then."""
+
+    __slots__ = ("seat", "told")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seat: Seat | None = None
+        self.told: list[int] = []
+
+    def add(self, name: str, count: int = 1) -> None:
+        assert self.seat is not None
+        self.told.append(self.seat.waiter.generation)
+        super().add(name, count)
+
+
+def test_whoever_is_told_that_he_is_lost_or_has_lost_something_has_been_counted() -> None:
+    tally = _Watching()
+    seat = tally.seat = Seat("t", None, BroadcastOptions(buffer_messages=1), tally)
+    audience = Audience(open_broadcast(parse_url("memory://"), 1.0), tally)
+    seat.enter()
+    assert seat.begin_to_join()
+    assert audience.admit(seat)
+    seat.put(b"1", None)
+    before = seat.waiter.generation
+    seat.put(b"2", None)
+    assert (tally.told, tally.counts()["dropped"]) == ([before], 1)
+    before = seat.waiter.generation
+    audience.lost(None, DurableStreamUnavailableError("gone"))
+    assert (tally.told[1:], tally.counts()["lost"]) == ([before], 1)
+    assert seat.waiter.generation > before

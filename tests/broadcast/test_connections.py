@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import redis
+from tests.broadcast.commands import commands
 from tests.broadcast.places import FORMS
 
 from tailrace import broadcast
@@ -58,13 +59,8 @@ def test_what_goes_over_the_wire(server: RedisServer, raw: redis.Redis, form: st
             channel.topic("t").publish(b"x")
             assert hear(subscription, 1) == [b"x"]
         until(lambda: not raw.pubsub_channels() + raw.pubsub_shardchannels(), "it is left")
-        raw.set("end", 1)
-        commands = []
-        for said in monitor.listen():
-            if said["command"].startswith("SET end"):
-                break
-            commands.append(said["command"])
-    ours = [command for command in commands if "tailrace" in command]
+        seen = commands(raw, monitor)
+    ours = [command for command in seen if "tailrace" in command]
     assert ours == [
         f"{verb}SUBSCRIBE tailrace:{{t}}:b",
         f"{verb}PUBLISH tailrace:{{t}}:b x",

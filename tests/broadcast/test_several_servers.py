@@ -67,16 +67,8 @@ def test_a_node_that_dies_takes_only_its_own_topics_along(form: str) -> None:
                 cluster.wait_until_whole()
                 channel.topic(stays).publish(b"still")
                 assert hear(ours, 1) == [b"still"]
-
-                def heard_again() -> bool:
-                    try:
-                        with channel.topic(lost).subscribe() as again:
-                            channel.topic(lost).publish(b"again")
-                            return again.receive(5) == b"again"
-                    except BroadcastUnavailableError:
-                        return False
-
-                until(heard_again, "its topics are heard again", timeout=PATIENCE)
+                again = channel.topic(lost)
+                until(lambda: _heard(again), "its topics are heard again", timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("form", ["pubsub", "streams"])
@@ -88,16 +80,7 @@ def test_a_primary_that_dies_is_told_and_the_next_one_is_found(form: str) -> Non
             assert hear(subscription, 1) == [b"before"]
             sentinel.kill_master()
             failure(subscription)
-
-        def heard_again() -> bool:
-            try:
-                with topic.subscribe() as again:
-                    topic.publish(b"again")
-                    return again.receive(5) == b"again"
-            except BroadcastUnavailableError:
-                return False
-
-        until(heard_again, "the next primary is found", timeout=PATIENCE)
+        until(lambda: _heard(topic), "the next primary is found", timeout=PATIENCE)
 
 
 def test_a_primary_that_is_replaced_while_it_lives_is_told_to_whoever_only_listens() -> None:
@@ -105,6 +88,15 @@ def test_a_primary_that_is_replaced_while_it_lives_is_told_to_whoever_only_liste
         with channel.topic("t").subscribe() as subscription:
             sentinel.failover()
             assert isinstance(failure(subscription)[1], BroadcastUnavailableError)
+
+
+def _heard(topic: broadcast.Topic) -> bool:
+    try:
+        with topic.subscribe() as subscription:
+            topic.publish(b"again")
+            return subscription.receive(5) == b"again"
+    except BroadcastUnavailableError:
+        return False
 
 
 def _of_one_node(cluster: RedisCluster) -> tuple[str, str]:

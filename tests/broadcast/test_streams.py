@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import redis
+from tests.broadcast.commands import commands
 
 from tailrace import broadcast
 from tailrace.broadcast import BroadcastOverflowError, BroadcastUnavailableError, Overflow
@@ -82,16 +83,11 @@ def test_it_is_never_read_from_the_beginning_nor_from_a_later_end(url: str, raw:
         with topic.subscribe() as subscription:
             topic.publish(b"new")
             assert hear(subscription, 1) == [b"new"]
-        raw.set("end", 1)
-        commands = []
-        for said in monitor.listen():
-            if said["command"].startswith("SET end"):
-                break
-            commands.append(said["command"])
-    reads = [command for command in commands if command.startswith("XRANGE")]
+        seen = commands(raw, monitor)
+    reads = [command for command in seen if command.startswith("XRANGE")]
     assert reads
     assert not [command for command in reads if " (0-0 " in command]
-    assert not [command for command in commands if command.startswith("XREAD") or " $" in command]
+    assert not [command for command in seen if command.startswith("XREAD") or " $" in command]
 
 
 def test_what_is_kept_is_bounded_in_number_and_time(url: str, raw: redis.Redis) -> None:

@@ -1,16 +1,19 @@
 """Handing a listener over: every event once and in order, whatever was on its way at that moment."""
 
+import threading
 from collections import deque
 from typing import Any
 
 import pytest
 from tests.rollout.fixtures import Deployment, deployment, everything, settled
 
-from tailrace.records import CLOSED
-from tailrace.rollout import Phase
+from tailrace.records import CLOSED, TopicCursor
+from tailrace.rollout import Phase, Rollout, Subscription
 from tailrace.rollout.handover import ToStream
 from tailrace.rollout.ledger import Ledger
+from tailrace.subscription import Subscription as Kept
 from tailrace.testing.reading import PATIENCE, Background, numbered
+from tailrace.topic import Topic
 
 FOREVER, AT_ONCE = 3600.0, 0.05
 
@@ -30,13 +33,18 @@ def test_to_the_stream_what_was_appended_before_and_is_published_later_arrives_o
             assert everything(subscription, 1) == [b"on its way"]
 
 
-def test_to_the_stream_what_comes_both_ways_arrives_once() -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(Phase.WRITE_BOTH, Phase.READ_DURABLE), (Phase.READ_DURABLE, Phase.WRITE_BOTH)],
+    ids=["to the stream", "to the channel"],
+)
+def test_what_comes_both_ways_arrives_once(before: Phase, after: Phase) -> None:
     with deployment(overlap=FOREVER) as running:
-        topic = running.process("p", Phase.WRITE_BOTH).topic("t")
-        with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
+        topic = running.process("p", before).topic("t")
+        with running.process("l", before).topic("t").subscribe() as subscription:
             topic.publish(b"before")
             assert everything(subscription, 1) == [b"before"]
-            _to(running, Phase.READ_DURABLE)
+            _to(running, after)
             assert everything(subscription, 0) == []
             for payload in numbered(20):
                 topic.publish(payload)
@@ -133,19 +141,6 @@ def test_to_the_stream_and_afterwards_the_channel_is_left() -> None:
             assert subscription.cursor is not None
 
 
-def test_to_the_channel_what_comes_both_ways_arrives_once() -> None:
-    with deployment(overlap=FOREVER) as running:
-        topic = running.process("p", Phase.READ_DURABLE).topic("t")
-        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
-            topic.publish(b"before")
-            assert everything(subscription, 1) == [b"before"]
-            _to(running, Phase.WRITE_BOTH)
-            assert everything(subscription, 0) == []
-            for payload in numbered(20):
-                topic.publish(payload)
-            assert everything(subscription, 20) == numbered(20)
-
-
 def test_to_the_channel_what_was_read_before_and_is_published_later_arrives_once() -> None:
     with deployment(overlap=FOREVER) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
@@ -227,6 +222,47 @@ def test_close_from_another_thread_unblocks(phase: Phase, turned: bool) -> None:
             subscription.close()
             assert waiting.result() is CLOSED
         assert running.channel.stats()["subscriptions"] == 0
+
+
+def test_closed_by_another_thread_just_as_it_comes_to_the_channel_it_says_so() -> None:
+    with deployment(overlap=FOREVER) as running:
+        turned = threading.Event()
+
+        def flag(_: str) -> Phase:
+            if not turned.is_set():
+                return Phase.READ_DURABLE
+            subscription.close()
+            return Phase.WRITE_BOTH
+
+        with Rollout(running.channel, running.streams, flag).topic("t").subscribe() as subscription:
+            turned.set()
+            assert subscription.receive(0) is CLOSED
+            assert subscription.receive(0) is CLOSED
+        assert running.channel.stats()["subscriptions"] == 0
+
+
+def test_closed_by_another_thread_just_as_it_comes_to_the_stream_it_says_so() -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        topic = running.process("l", Phase.WRITE_BOTH).topic("t")
+        with topic.subscribe() as subscription:
+            _to(running, Phase.READ_DURABLE)
+            assert subscription.receive(0) is None
+            assert subscription.at_both
+            topic.stream = _Closing(topic.stream, subscription)  # type: ignore[assignment]
+            assert subscription.receive(PATIENCE) is CLOSED
+        assert running.channel.stats()["subscriptions"] == 0
+
+
+class _Closing:
+    """Stands for a stream: its listener is closed while he is on his way there."""
+
+    def __init__(self, stream: Topic, subscription: Subscription) -> None:
+        self._stream = stream
+        self._subscription = subscription
+
+    def subscribe_from_cursor(self, cursor: TopicCursor) -> Kept:
+        self._subscription.close()
+        return self._stream.subscribe_from_cursor(cursor)
 
 
 def test_a_seal_ends_it() -> None:

@@ -5,6 +5,7 @@ from typing import Never
 
 import pytest
 import redis
+from tests.broadcast.commands import commands
 from tests.rollout.fixtures import PHASES, deployment, everything
 
 import tailrace
@@ -79,7 +80,7 @@ def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(ser
     url = f"{server.url}?mode={form}"
     with redis.Redis.from_url(server.url) as raw, tailrace.connect(server.url) as streams:
 
-        def commands(*, bare: bool) -> list[str]:
+        def said(*, bare: bool) -> list[str]:
             raw.flushall()
             # Which one finds its script there is of the order, not of what is used.
             raw.script_flush()
@@ -95,20 +96,14 @@ def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(ser
                         topic.publish(b"y")
                         assert hear(subscription, 1) == [b"y"]
                     until(lambda: not raw.pubsub_channels() + raw.pubsub_shardchannels(), "it is left")
-                raw.set("end", 1)
-                seen: list[str] = []
-                for said in monitor.listen():
-                    if said["command"].startswith("SET end"):
-                        break
-                    if "{t}" in said["command"]:
-                        # Ids and places are the server's, and of the moment.
-                        seen.append(" ".join(word for word in said["command"].split(" ") if not word.startswith("(")))
-            return seen
+                seen = [command for command in commands(raw, monitor) if "{t}" in command]
+            # Ids and places are the server's, and of the moment.
+            return [" ".join(word for word in command.split(" ") if not word.startswith("(")) for command in seen]
 
-        bare = commands(bare=True)
+        bare = said(bare=True)
         assert [command for command in bare if "PUBLISH" in command or "EVAL" in command]
         # A read may find nothing more to read, or that the next message is there: how many there are is of the moment.
-        assert sorted(set(commands(bare=False))) == sorted(set(bare))
+        assert sorted(set(said(bare=False))) == sorted(set(bare))
 
 
 class _Broken(tailrace.StreamClient):

@@ -87,11 +87,12 @@ class Audience(Listener):
             if topic is None:
                 self._over = True
             gone = self._take_out(topic)
+        # Before they are told: whoever is looks at the counts next.
+        self._tally.add("lost", len(gone))
         for seat in gone:
             broken = BroadcastUnavailableError(f"messages to {seat.topic!r} may be missing: {error}")
             broken.__cause__ = error
             seat.fail(broken)
-        self._tally.add("lost", len(gone))
 
     def end(self) -> None:
         """Close all seats, and the line. Idempotent."""

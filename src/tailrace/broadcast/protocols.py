@@ -9,14 +9,15 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from tailrace.records import Closed
+from tailrace import arguments
+from tailrace.records import CLOSED, Closed
 
 
 @runtime_checkable
 class Subscription(AbstractContextManager["Subscription"], Protocol):
     """One independent listener to one topic. One-shot: entered at most once.
 
-    Only ``close`` may be called from other threads.
+    Only ``close`` may be called from other threads. Whoever derives from it has its iteration and its exit.
     """
 
     def __enter__(self) -> Self:
@@ -35,7 +36,7 @@ class Subscription(AbstractContextManager["Subscription"], Protocol):
         /,
     ) -> None:
         """Close. Never swallows the exception of the block."""
-        ...
+        self.close()
 
     def __iter__(self) -> Iterator[bytes]:
         """Return what waits for each message, and ends when the subscription is closed.
@@ -43,7 +44,9 @@ class Subscription(AbstractContextManager["Subscription"], Protocol):
         Raises:
             BroadcastError: As ``receive``.
         """
-        ...
+        while (message := self.receive(arguments.FOREVER)) is not CLOSED:
+            if isinstance(message, bytes):
+                yield message
 
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
         """Wait up to ``timeout`` seconds for the next message. Blocks; not for concurrent calls on one subscription.

@@ -115,6 +115,9 @@ class Seat:
             before = self._mailbox.dropped
             going_on = self._accept(payload, mark)
             dropped = self._mailbox.dropped - before
+            if dropped:
+                # Before the lock is let go of, and anybody can be told: whoever is looks at the counts next.
+                self._tally.add("dropped", dropped)
             if not going_on:
                 self._state = State.FAILED
                 message = (
@@ -122,10 +125,8 @@ class Seat:
                 )
                 self._error = BroadcastOverflowError(message, self._mailbox.dropped)
         self.waiter.fire()
-        if dropped:
-            self._tally.add("dropped", dropped)
-            if not before:
-                _log.warning("a subscription to %r is too slow: messages are dropped from now on", self.topic)
+        if dropped and not before:
+            _log.warning("a subscription to %r is too slow: messages are dropped from now on", self.topic)
         return going_on
 
     def take(self) -> bytes | Closed | None:

@@ -1,8 +1,6 @@
 """The blocking subscription: a seat, and the waiting of the calling thread."""
 
 import time
-from collections.abc import Iterator
-from types import TracebackType
 from typing import Self
 
 from typing_extensions import override
@@ -12,7 +10,7 @@ from tailrace.broadcast import protocols
 from tailrace.broadcast.errors import BroadcastUnavailableError
 from tailrace.broadcast.hub import Hub
 from tailrace.broadcast.seat import Seat
-from tailrace.records import CLOSED, Closed
+from tailrace.records import Closed
 
 
 class Subscription(protocols.Subscription):
@@ -29,25 +27,6 @@ class Subscription(protocols.Subscription):
         self._seat.enter()
         self._join()
         return self
-
-    @override
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
-
-    @override
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            message = self.receive(arguments.FOREVER)
-            if message is CLOSED:
-                return
-            if isinstance(message, bytes):
-                yield message
 
     @override
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:

@@ -3,13 +3,12 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from types import TracebackType
 from typing import Self, TypeVar
 
 from typing_extensions import override
 
 from tailrace import arguments, broadcast
+from tailrace.errors import DurableStreamError
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, TopicCursor
 from tailrace.rollout.handover import Handover, ToChannel, ToStream
 from tailrace.rollout.ledger import Ledger
@@ -63,25 +62,6 @@ class Subscription(broadcast.Subscription):
         return self
 
     @override
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
-
-    @override
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            event = self.receive(arguments.FOREVER)
-            if event is CLOSED:
-                return
-            if isinstance(event, bytes):
-                yield event
-
-    @override
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
         deadline = time.monotonic() + arguments.timeout_seconds(timeout)
         try:
@@ -96,8 +76,12 @@ class Subscription(broadcast.Subscription):
                     self.close()
                 elif not self._ready and left <= 0:
                     return None
-        except broadcast.BroadcastError:
-            self.close()
+        except (broadcast.BroadcastError, DurableStreamError) as error:
+            if self._closed:
+                # Closed by another thread while it was on its way to the other one, which can not be entered then.
+                return CLOSED
+            if isinstance(error, broadcast.BroadcastError):
+                self.close()
             raise
 
     @override

@@ -1,4 +1,4 @@
-"""Course a stream from a thread: pages are asked for, and items come out one by one, until its end."""
+"""Follow a stream from a thread: pages are asked for, and items come out one by one, until its end."""
 
 import threading
 import time

@@ -1,7 +1,7 @@
 """From a URL to what serves its runs, for both colours. What needs a driver is imported at first use."""
 
 import importlib
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from tailrace import opening
 from tailrace.errors import InvalidArgumentError, InvalidTypeError, StoreUnusableError
@@ -13,6 +13,8 @@ from tailrace.workflow.settings import WorkflowSettings
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+E = TypeVar("E")
 
 TIMEOUT = 10.0
 """Seconds that a call may take, apart from what it waits for items."""
@@ -68,13 +70,16 @@ def open_embedded(url: str, checked: dict[str, Any], namespace: str) -> Embedded
         raise
 
 
-def embedded(service: object) -> EmbeddedService:
+def embedded(service: object, kind: type[E]) -> E:
     """Return a service that can open topics.
+
+    Args:
+        kind: What such a one is, in the caller's colour.
 
     Raises:
         InvalidArgumentError: This one can not.
     """
-    if not isinstance(service, EmbeddedService):
+    if not isinstance(service, kind):
         raise InvalidArgumentError("a stream can be opened as a topic only where its database is, not over HTTP")
     return service
 

@@ -6,6 +6,7 @@ from tailrace.workflow import bounds, opening
 from tailrace.workflow.addressing import FOLLOW_SECONDS, OUTAGE_BUDGET, RunFacade, reason_of
 from tailrace.workflow.cancellation import Cancellation
 from tailrace.workflow.course import Course
+from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.emitter import Emitter
 from tailrace.workflow.emitting import Script
 from tailrace.workflow.items import Page, new_items, page_from
@@ -171,4 +172,4 @@ class RunStreams(RunFacade):
         Raises:
             InvalidArgumentError: Over HTTP: topics are where the database is.
         """
-        return opening.embedded(self._service).topic(self._stream(name))
+        return opening.embedded(self._service, EmbeddedService).topic(self._stream(name))

@@ -7,6 +7,7 @@ import pytest
 from tests.http.doors.serving import Served
 
 from tailrace import workflow
+from tailrace.errors import InvalidArgumentError
 from tailrace.records import CLOSED, DurableStreamRecord
 from tailrace.workflow import Status, Workflows, aio
 
@@ -156,6 +157,15 @@ def test_a_stream_is_a_topic_where_its_database_is(db: str) -> None:
             async with await topic.subscribe_from_cursor(cursor) as subscription:
                 rest = [await subscription.receive(PATIENCE) for _ in range(3)]
             assert [getattr(record, "payload", record) for record in rest] == [b"2", b"3", CLOSED]
+
+    asyncio.run(do())
+
+
+def test_and_not_where_only_a_server_is(server: Served) -> None:
+    async def do() -> None:
+        async with await aio.connect(server.url) as workflows:
+            with pytest.raises(InvalidArgumentError, match="where its database is"):
+                workflows.run("order/7", "r1").topic("s")
 
     asyncio.run(do())
 

@@ -1,14 +1,12 @@
-"""Course a stream from a thread: until its end, over outages, and until somebody closes it."""
-
-from collections.abc import Iterator
+"""Follow a stream from a thread: until its end, over outages, and until somebody closes it."""
 
 import pytest
-from tests.workflow.sdk.ends import PATIENCE, Ends
 from tests.workflow.sdk.flaky import Flaky
 
 from tailrace import workflow
 from tailrace.errors import DurableStreamUnavailableError
-from tailrace.workflow import Cancellation, Iteration, RunStreams, Status, Workflows
+from tailrace.testing.reading import PATIENCE, Background
+from tailrace.workflow import Cancellation, RunStreams, Status, Workflows
 
 
 @pytest.fixture
@@ -21,13 +19,6 @@ def unsteady(flaky: Flaky) -> RunStreams:
     return Workflows(flaky).run("order/7", "run 1")
 
 
-@pytest.fixture
-def start() -> Iterator[Ends]:
-    ends = Ends()
-    yield ends
-    ends.join()
-
-
 def test_it_gives_everything_until_the_end_and_says_how_it_ended(run: RunStreams) -> None:
     run.append("s", list(range(7)))
     run.error("s", "no luck")
@@ -38,7 +29,7 @@ def test_it_gives_everything_until_the_end_and_says_how_it_ended(run: RunStreams
     assert (items.stream.status, items.stream.error_reason) == (Status.ERRORED, "no luck")
 
 
-def test_it_waits_for_what_comes(run: RunStreams, start: Ends) -> None:
+def test_it_waits_for_what_comes(run: RunStreams) -> None:
     run.append("s", [0])
     items = run.iterate("s", wait_seconds=30)
     assert next(items).payload == 0
@@ -47,8 +38,9 @@ def test_it_waits_for_what_comes(run: RunStreams, start: Ends) -> None:
         run.append("s", [1])
         run.close("s")
 
-    start(produce)
+    producer = Background(produce)
     assert [item.payload for item in items] == [1]
+    producer.result()
 
 
 def test_the_checkpoint_is_behind_the_item_that_was_returned_last(run: RunStreams) -> None:
@@ -61,15 +53,13 @@ def test_the_checkpoint_is_behind_the_item_that_was_returned_last(run: RunStream
     assert [item.payload for item in run.iterate("s", from_offset=items.next_offset)] == ["b", "c"]
 
 
-def test_closed_from_another_thread_it_ends_while_it_waits(run: RunStreams, start: Ends) -> None:
+def test_closed_from_another_thread_it_ends_while_it_waits(run: RunStreams) -> None:
     run.append("s", [0])
     items = run.iterate("s", wait_seconds=60)
     next(items)
-    given: list[object] = []
-    reader = start(lambda: given.extend(items))
+    reader = Background(lambda: list(items))
     items.close()
-    reader.join(PATIENCE)
-    assert (given, items.next_offset) == ([], 1)
+    assert (reader.result(), items.next_offset) == ([], 1)
     assert list(items) == []
 
 
@@ -81,7 +71,7 @@ def test_closed_it_gives_nothing_that_it_has_already(run: RunStreams) -> None:
     assert (list(items), items.next_offset) == ([], 1)
 
 
-def test_a_cancellation_of_the_caller_ends_it_and_not_the_other_way_round(run: RunStreams, start: Ends) -> None:
+def test_a_cancellation_of_the_caller_ends_it_and_not_the_other_way_round(run: RunStreams) -> None:
     run.append("s", [0])
     mine = Cancellation()
     first = run.iterate("s", cancellation=mine)
@@ -89,20 +79,18 @@ def test_a_cancellation_of_the_caller_ends_it_and_not_the_other_way_round(run: R
     assert (next(first).payload, next(second).payload) == (0, 0)
     first.close()
     assert not mine.cancelled
-    reader = start(lambda: list(second))
+    reader = Background(lambda: list(second))
     mine.cancel()
-    reader.join(PATIENCE)
-    assert list(second) == []
+    assert reader.result() == list(second) == []
 
 
-def test_a_subscribe_that_waits_is_ended_by_its_cancellation(run: RunStreams, start: Ends) -> None:
+def test_a_subscribe_that_waits_is_ended_by_its_cancellation(run: RunStreams) -> None:
     run.append("s", [0])
     cancellation = Cancellation()
-    pages: list[workflow.Page] = []
-    reader = start(lambda: pages.append(run.subscribe("s", from_offset=1, wait_seconds=60, cancellation=cancellation)))
+    reader = Background(lambda: run.subscribe("s", from_offset=1, wait_seconds=60, cancellation=cancellation))
     cancellation.cancel()
-    reader.join(PATIENCE)
-    assert (list(pages[0].items), pages[0].next_offset, pages[0].terminal) == ([], 1, False)
+    page = reader.result()
+    assert (list(page.items), page.next_offset, page.terminal) == ([], 1, False)
 
 
 def test_it_goes_on_after_an_outage_where_it_was(unsteady: RunStreams, flaky: Flaky) -> None:
@@ -126,26 +114,23 @@ def test_beyond_its_budget_the_outage_is_told_and_the_checkpoint_stays(unsteady:
     assert next(items).payload == 1
 
 
-def test_closed_in_an_outage_it_ends_without_an_error(unsteady: RunStreams, flaky: Flaky, start: Ends) -> None:
+def test_closed_in_an_outage_it_ends_without_an_error(unsteady: RunStreams, flaky: Flaky) -> None:
     flaky.fails(1_000_000)
     items = unsteady.iterate("s", outage_budget=3600)
-    reader = start(lambda: list(items))
+    reader = Background(lambda: list(items))
     assert flaky.failed.wait(PATIENCE)
     items.close()
-    reader.join(PATIENCE)
-    assert items.next_offset == 0
+    assert (reader.result(), items.next_offset) == ([], 0)
 
 
-def test_a_stream_that_is_not_there_yet_is_waited_for_if_asked(unsteady: RunStreams, flaky: Flaky, start: Ends) -> None:
+def test_a_stream_that_is_not_there_yet_is_waited_for_if_asked(unsteady: RunStreams, flaky: Flaky) -> None:
     with pytest.raises(workflow.RunNotFoundError):
         next(unsteady.iterate("s"))
     items = unsteady.iterate("s", opening_budget=3600)
-    first: list[object] = []
-    reader = start(lambda: first.append(next(items).payload))
+    reader = Background(lambda: next(items).payload)
     assert flaky.missed.wait(PATIENCE)
     unsteady.append("s", ["here"])
-    reader.join(PATIENCE)
-    assert first == ["here"]
+    assert reader.result() == "here"
 
 
 def test_a_stream_that_goes_while_it_is_followed_is_not_waited_for(workflows: Workflows) -> None:
@@ -158,31 +143,20 @@ def test_a_stream_that_goes_while_it_is_followed_is_not_waited_for(workflows: Wo
         next(items)
 
 
-def test_closing_the_service_ends_a_wait(workflows: Workflows, start: Ends) -> None:
+def test_closing_the_service_ends_a_wait(workflows: Workflows) -> None:
     run = workflows.run("order/7", "run 1")
     run.append("s", [0])
     items = run.iterate("s", wait_seconds=60, outage_budget=0)
     next(items)
-    ended: list[BaseException | None] = []
-
-    def follow(items: Iteration = items) -> None:
-        try:
-            list(items)
-        except DurableStreamUnavailableError as exc:
-            ended.append(exc)
-
-    reader = start(follow)
+    reader = Background(lambda: list(items))
     workflows.close()
-    reader.join(PATIENCE)
-    assert len(ended) == 1
+    with pytest.raises(DurableStreamUnavailableError):
+        reader.result()
 
 
-def test_more_threads_follow_than_other_calls_have_connections(run: RunStreams, start: Ends) -> None:
+def test_more_threads_follow_than_other_calls_have_connections(run: RunStreams) -> None:
     run.append("s", [0])
-    given: list[list[object]] = []
-    followers = [start(lambda: given.append([item.payload for item in run.iterate("s")])) for _ in range(40)]
+    followers = [Background(lambda: [item.payload for item in run.iterate("s")]) for _ in range(40)]
     run.append("s", [1])
     run.close("s")
-    for follower in followers:
-        follower.join(PATIENCE)
-    assert given == [[0, 1]] * 40
+    assert [follower.result() for follower in followers] == [[0, 1]] * 40

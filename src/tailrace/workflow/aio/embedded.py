@@ -4,7 +4,6 @@ import functools
 from collections.abc import Sequence
 
 from tailrace.aio.waiting import closed
-from tailrace.errors import InvalidArgumentError
 from tailrace.workflow import bounds
 from tailrace.workflow.aio.topics import StreamTopic
 from tailrace.workflow.embedded import EmbeddedService
@@ -100,14 +99,3 @@ class AsyncEmbedded:
 
     def __repr__(self) -> str:
         return f"AsyncEmbedded({self._service!r})"
-
-
-def embedded(service: object) -> AsyncEmbedded:
-    """Return a service that can open topics.
-
-    Raises:
-        InvalidArgumentError: This one can not.
-    """
-    if not isinstance(service, AsyncEmbedded):
-        raise InvalidArgumentError("a stream can be opened as a topic only where its database is, not over HTTP")
-    return service

@@ -1,4 +1,4 @@
-"""Course a stream from a coroutine: pages are asked for, and items come out one by one, until its end."""
+"""Follow a stream from a coroutine: pages are asked for, and items come out one by one, until its end."""
 
 import asyncio
 import time

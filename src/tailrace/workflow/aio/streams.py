@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from tailrace.workflow import bounds
+from tailrace.workflow import bounds, opening
 from tailrace.workflow.addressing import FOLLOW_SECONDS, OUTAGE_BUDGET, RunFacade, reason_of
-from tailrace.workflow.aio.embedded import embedded
+from tailrace.workflow.aio.embedded import AsyncEmbedded
 from tailrace.workflow.aio.emitter import Emitter
 from tailrace.workflow.aio.iteration import Iteration
 from tailrace.workflow.aio.service import AsyncService
@@ -169,4 +169,4 @@ class RunStreams(RunFacade):
         Raises:
             InvalidArgumentError: Over HTTP: topics are where the database is.
         """
-        return embedded(self._service).topic(self._stream(name))
+        return opening.embedded(self._service, AsyncEmbedded).topic(self._stream(name))
