@@ -37,7 +37,7 @@ class Producer(DurableStreamProducer):
             TopicSealedError: The topic is sealed; nothing was stored.
             DurableStreamUnavailableError: Not stored, or unknown (``maybe_stored``).
         """
-        self._engine.append(self._name, (arguments.payload_bytes(payload),))
+        self._engine.writing.append(self._name, (arguments.payload_bytes(payload),))
 
     def append_many(self, payloads: Iterable[bytes]) -> None:
         """Append records contiguously and in order, in one round trip; block until they are stored.
@@ -49,7 +49,7 @@ class Producer(DurableStreamProducer):
         """
         checked = arguments.payload_list(payloads)
         if checked:
-            self._engine.append(self._name, checked)
+            self._engine.writing.append(self._name, checked)
 
     def append_in(self, connection: object, payloads: Iterable[bytes]) -> None:
         """Append records inside your own transaction: the outbox. They are stored if it commits, and only then.
@@ -72,7 +72,7 @@ class Producer(DurableStreamProducer):
         """
         checked = arguments.payload_list(payloads)
         if checked:
-            self._engine.append_in(connection, self._name, checked)
+            self._engine.writing.append_in(connection, self._name, checked)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name!r}>"

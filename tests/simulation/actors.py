@@ -103,7 +103,7 @@ class Cast:
             self.world.wake(task)
 
         with self.history.call("append", topic, payloads):
-            submission = self._engine.submit(topic, payloads, settle)
+            submission = self._engine.writing.submit(topic, payloads, settle)
             if not settled:
                 self.world.block(self.plan.engine.append_timeout)
             if not settled:

@@ -111,7 +111,7 @@ MUTATIONS: dict[str, Edit] = {
     ),
     "nobody is called to lead aside": Edit(f"{_ENGINE}.appender", "        _call(called)\n", ""),
     "a topic that is locked delays the others": Edit(
-        f"{_ENGINE}.engine",
+        f"{_ENGINE}.writing",
         "        return Entry(topic, payloads, may_wait=False)\n",
         "        return Entry(topic, payloads)\n",
     ),
@@ -119,9 +119,6 @@ MUTATIONS: dict[str, Edit] = {
         f"{_ENGINE}.reader",
         "        self._pulled(pull)\n        self.feed.waiter.fire()\n",
         "        self._pulled(pull)\n",
-    ),
-    "a pull whose start was interrupted is waited for": Edit(
-        f"{_ENGINE}.reader", "            self._pulled(pull)\n            raise\n", "            raise\n"
     ),
 }
 """By what is wrong with it."""

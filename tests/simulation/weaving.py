@@ -32,6 +32,7 @@ WOVEN = (
     "tailrace.engine.submission",
     "tailrace.engine.waiter",
     "tailrace.engine.workers",
+    "tailrace.engine.writing",
     "tailrace.facade",
     "tailrace.subscription",
     "tailrace.topic",

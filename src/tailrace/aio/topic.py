@@ -57,7 +57,7 @@ class Producer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         waker = waker_of(loop)
-        submission = self._engine.submit(self._name, payloads, lambda: waker.wake(future))
+        submission = self._engine.writing.submit(self._name, payloads, lambda: waker.wake(future))
         timer = loop.call_later(self._engine.options.append_timeout, submission.expire)
         try:
             await future

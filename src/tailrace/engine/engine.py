@@ -1,50 +1,38 @@
-"""The one door between the facades and a store: append, bounds, open, seal, close.
+"""The one door between the facades and a store: bounds, open, seal, close; what is appended goes through ``writing``.
 
-It owns the lock that guards hub and feeds, the appender, and the pump; it starts none of them before
-they are needed, and starts afresh in a forked child.
+It owns the lock that guards hub and feeds, and the pump; it starts neither before they are needed, and starts afresh in
+a forked child.
 """
 
 import dataclasses
-import math
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tailrace.cursors import CursorCodec
-from tailrace.engine.appender import Appender
 from tailrace.engine.buffer import Buffer
 from tailrace.engine.feed import Feed
 from tailrace.engine.foreign import foreign_errors
 from tailrace.engine.hub import Hub
 from tailrace.engine.pump import Pump, read_all
 from tailrace.engine.reader import Reader
-from tailrace.engine.submission import Submission
 from tailrace.engine.workers import Workers
-from tailrace.errors import (
-    CursorUnavailableError,
-    DurableStreamUnavailableError,
-    InvalidArgumentError,
-    PayloadTooLargeError,
-)
+from tailrace.engine.writing import Writing
+from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
-from tailrace.instrument import Hook, Hooks, RecordsAppended, RecordsNotAppended, SubscriptionEnded
+from tailrace.instrument import Hook, Hooks, SubscriptionEnded
 from tailrace.options import EngineOptions
 from tailrace.spi import (
-    AppendDeferred,
-    Appended,
-    AppendOutcome,
     Backend,
     Bounds,
-    Entry,
     Place,
     PositionLost,
     ReadFailed,
     ReadOutcome,
     ReadRequest,
-    Transactional,
     Unborn,
 )
 
@@ -83,9 +71,7 @@ class Engine:
             page_bytes=min(options.page_bytes, options.buffer_bytes),
         )
         self.hooks = Hooks(hooks)
-        capabilities = backend.capabilities
-        self.local = capabilities.local
-        self._max_payload = min(options.max_payload, capabilities.max_payload)
+        self.local = backend.capabilities.local
         self._closed = False
         self._start_afresh()
         renew_in_child(self)
@@ -98,81 +84,6 @@ class Engine:
     def codec(self, topic: str) -> CursorCodec:
         """Return what turns places of a topic into cursors and back."""
         return CursorCodec(topic)
-
-    def append(self, topic: str, payloads: Sequence[bytes]) -> None:
-        """Append payloads to one topic, contiguously; block until they are stored.
-
-        Raises:
-            PayloadTooLargeError: One is over the limit; nothing was sent.
-            DurableStreamUnavailableError: Refused, or the outcome is unknown (``maybe_stored``).
-        """
-        entry, started = self._entry(topic, payloads), time.monotonic()
-        try:
-            outcome = self._appender.append(entry)
-        except BaseException:
-            # Interrupted, perhaps between storing it and telling anybody.
-            self.hint(topic)
-            raise
-        self.conclude(entry, outcome, started)
-
-    def append_in(self, connection: object, topic: str, payloads: Sequence[bytes]) -> None:
-        """Append payloads inside the transaction that is open on a connection of the application's. Blocks.
-
-        Raises:
-            InvalidArgumentError: The store can not, or not on that connection.
-            PayloadTooLargeError: One is over the limit.
-            DurableStreamUnavailableError: It was refused, and the transaction may have to be rolled back.
-        """
-        self._check_open()
-        store = self.backend
-        if not isinstance(store, Transactional):
-            name = store.capabilities.store
-            raise InvalidArgumentError(
-                f"{name} can not append inside a transaction of yours; a store in a database can"
-            )
-        entry = self._entry(topic, payloads)
-        with foreign_errors():
-            store.append_in(connection, entry)
-
-    def submit(
-        self,
-        topic: str,
-        payloads: Sequence[bytes],
-        settled: Callable[[], None],
-        *,
-        within: float = math.inf,
-        goes_aside: bool = True,
-    ) -> Submission:
-        """Queue payloads like ``append`` and return at once; ``settled`` is called, from any thread, at the end.
-
-        Args:
-            within: Seconds that somebody waits for it, if those are fewer than ``append_timeout``.
-            goes_aside: Whether it waits for a topic that somebody else holds locked.
-
-        Raises:
-            PayloadTooLargeError: One is over the limit; nothing was queued.
-        """
-        entry = self._entry(topic, payloads)
-        return Submission(self, self._appender, entry, settled, within=within, goes_aside=goes_aside)
-
-    def conclude(self, entry: Entry, outcome: AppendOutcome, started: float) -> None:
-        """Report the outcome of an append that began at ``started``: raise it, or hint local readers."""
-        records = len(entry.payloads)
-        assert not isinstance(outcome, AppendDeferred)
-        if not isinstance(outcome, Appended):
-            error = outcome.error
-            if error.maybe_stored:
-                self.hint(entry.topic)
-            self._counts["appends_unknown" if error.maybe_stored else "appends_refused"] += 1
-            if self.hooks:
-                seconds = time.monotonic() - started
-                self.hooks.emit(RecordsNotAppended(entry.topic, records, error.maybe_stored, str(error), seconds))
-            raise error
-        self._counts["appended"] += records
-        self.hint(entry.topic)
-        if self.hooks:
-            seconds = time.monotonic() - started
-            self.hooks.emit(RecordsAppended(entry.topic, records, sum(map(len, entry.payloads)), seconds))
 
     def seal(self, topic: str, error: str | None) -> None:
         """End a topic for good. Blocks on the store."""
@@ -300,8 +211,7 @@ class Engine:
         with self.lock:
             since = self.hub.outage_since()
             return {
-                **self._counts,
-                "append_batches": self._appender.batches,
+                **self.writing.stats(),
                 "subscriptions": len(self._readers),
                 "live_subscriptions": self.hub.feeds,
                 "live_topics": self.hub.topics,
@@ -323,7 +233,7 @@ class Engine:
                 return
             self._closed = True
             readers = list(self._readers)
-        self._appender.close()
+        self.writing.close()
         self.workers.close()
         self.pullers.close()
         for reader in readers:
@@ -346,13 +256,12 @@ class Engine:
     def _start_afresh(self) -> None:
         self.lock = threading.Lock()
         self.hub = Hub(self.options.outage_budget)
-        self._counts = {"appended": 0, "appends_refused": 0, "appends_unknown": 0}
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
         self.workers = Workers(WORKERS)
         # Apart, so that those who catch up from a store that hangs keep nobody from appending or subscribing.
         self.pullers = Workers(PULLERS)
         self._abandoned: deque[Feed] = deque()
-        self._appender = Appender(self.backend, self.options)
+        self.writing = Writing(self.backend, self.options, self.hooks, self.workers, self.hint)
         self._pump = Pump(self.backend, self.hub, self.lock, self.options, self.hooks, self._release_abandoned)
 
     def _disband(self) -> None:
@@ -377,14 +286,6 @@ class Engine:
         self._check_open()
         with foreign_errors():
             return self.backend.bounds(topic)
-
-    def _entry(self, topic: str, payloads: Sequence[bytes]) -> Entry:
-        for payload in payloads:
-            if len(payload) > self._max_payload:
-                store = self.backend.capabilities.max_payload
-                named = "the max_payload option" if self._max_payload < store else "the store's limit"
-                raise PayloadTooLargeError(len(payload), self._max_payload, named=named)
-        return Entry(topic, payloads, may_wait=False)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -4,39 +4,40 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tailrace.engine.appender import Appender
 from tailrace.engine.ticket import Ticket
+from tailrace.engine.workers import Workers
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import AppendDeferred, AppendOutcome, Entry
-
-if TYPE_CHECKING:
-    from tailrace.engine.engine import Engine
 
 
 class Submission:
     """One append under way.
 
     Args:
+        workers: Do what blocks, on behalf of its caller.
         settled: Called from any thread once ``result`` may be called; must not block.
+        conclude: Reports its outcome: raises it, if it is none that was hoped for.
         within: Seconds that somebody waits for it, if those are fewer than usual.
         goes_aside: Whether it waits for a topic that is locked; if not, ``outcome`` may be that it was deferred.
     """
 
-    __slots__ = ("_appender", "_engine", "_started", "_ticket")
+    __slots__ = ("_appender", "_conclude", "_started", "_ticket", "_workers")
 
     def __init__(
         self,
-        engine: "Engine",
         appender: Appender,
+        workers: Workers,
         entry: Entry,
         settled: Callable[[], None],
+        conclude: Callable[[Entry, AppendOutcome, float], None],
         *,
         within: float,
         goes_aside: bool,
     ) -> None:
-        self._engine = engine
+        self._workers = workers
+        self._conclude = conclude
         self._started = time.monotonic()
         self._appender = appender
         self._ticket = appender.submit(entry, settled, self._lead, within=within, goes_aside=goes_aside)
@@ -55,7 +56,7 @@ class Submission:
             DurableStreamUnavailableError: Refused, or unknown (``maybe_stored``).
         """
         assert self._ticket.outcome is not None
-        self._engine.conclude(self._ticket.entry, self._ticket.outcome, self._started)
+        self._conclude(self._ticket.entry, self._ticket.outcome, self._started)
 
     def outcome(self) -> AppendOutcome:
         """Like ``result``, but return what became of it: for whoever tells it to somebody else."""
@@ -68,4 +69,4 @@ class Submission:
 
     def _lead(self, ticket: Ticket) -> None:
         # At once: there is one leader in each lane, and the lanes are few.
-        self._engine.workers.run(functools.partial(self._appender.lead_for, ticket), at_once=True)
+        self._workers.run(functools.partial(self._appender.lead_for, ticket), at_once=True)

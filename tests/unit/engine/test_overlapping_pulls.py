@@ -21,7 +21,7 @@ def reader(store: MemoryStore) -> Reader:
     """Behind, after the first of four records, with room for one."""
     engine = Engine(store, EngineOptions(buffer_records=1))
     for payload in (b"1", b"2", b"3", b"4"):
-        engine.append("t", [payload])
+        engine.writing.append("t", [payload])
     reader = engine.open("t", engine.beginning("t"))
     attempt = object()
     assert reader.enter(attempt) is Step.PULL
@@ -54,6 +54,25 @@ def test_a_page_that_another_read_has_brought_is_delivered_once_and_before_the_n
     reader.pull()
 
     assert reader.feed.buffer.records == 1
+    record = reader.step()
+    assert isinstance(record, DurableStreamRecord)
+    assert record.payload == b"2"
+    reader.close()
+
+
+def test_a_pull_whose_start_was_interrupted_is_not_waited_for(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reader._engine.pullers, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reader.begin_pull()
+
+    assert not reader.pulling
+    generation = reader.feed.waiter.generation
+    reader.begin_pull()
+    reader.feed.waiter.wait(generation, 20)
     record = reader.step()
     assert isinstance(record, DurableStreamRecord)
     assert record.payload == b"2"

@@ -47,7 +47,7 @@ async def _appended(call: Call, entries: Sequence[spi.Entry], timeout: float) ->
             # of its own for them there.
             woken = _waking(waker.wake, future)
             under_way.append(
-                engine.submit(entry.topic, entry.payloads, woken, within=timeout, goes_aside=entry.may_wait)
+                engine.writing.submit(entry.topic, entry.payloads, woken, within=timeout, goes_aside=entry.may_wait)
             )
             settled.append(future)
         for future in settled:
