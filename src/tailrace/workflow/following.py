@@ -62,6 +62,8 @@ class Following:
         """Return a page, waiting for it if need be. Blocks."""
         deadline = time.monotonic() + wait_seconds
         look = self._looks.fresh(wanted)
+        if _over(look, deadline):
+            return self._delivered(wanted.stream, look)
         board = self._looks.board(wanted)
         while not _over(look, deadline) and not (cancellation is not None and cancellation.cancelled):
             self._waits.until_moved(wanted.stream.topic, look.tail, deadline, cancellation)
@@ -72,6 +74,8 @@ class Following:
         """Return a page, waiting for it if need be; no thread waits."""
         deadline = time.monotonic() + wait_seconds
         look = await self._elsewhere(partial(self._looks.fresh, wanted))
+        if _over(look, deadline):
+            return self._delivered(wanted.stream, look)
         board = self._looks.board(wanted)
         while not _over(look, deadline):
             await self._waits.until_moved_async(wanted.stream.topic, look.tail, deadline)

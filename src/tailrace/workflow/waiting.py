@@ -4,7 +4,6 @@ Whoever waits stands at the engine like any reader, exactly behind what his last
 come between the look and the wait.
 """
 
-import math
 import threading
 import time
 import weakref
@@ -12,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tailrace import aio, native
-from tailrace.arguments import FOREVER
 from tailrace.engine import Engine
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
 from tailrace.forks import renew_in_child
@@ -161,7 +159,7 @@ class Waits:
 
 
 def _left(deadline: float) -> float:
-    return FOREVER if deadline == math.inf else max(0.0, deadline - time.monotonic())
+    return max(0.0, deadline - time.monotonic())
 
 
 def _nothing() -> None:
