@@ -41,6 +41,21 @@ def test_without_the_extra_one_sentence_says_what_to_install(missing: str) -> No
     assert ended.stdout == b""
 
 
+@pytest.mark.parametrize("command", ["topics", "append", "tail", "keys", "access", "demo"])
+def test_a_command_imports_nothing_of_workflows_and_servers_that_it_does_not_use(command: str) -> None:
+    programme = (
+        "import sys; from tailrace.cli.app import app; app([sys.argv[1], '--help'], standalone_mode=False);"
+        "sys.exit(' '.join(name for name in sys.modules if name.startswith(('tailrace.workflow', 'tailrace.server'))))"
+    )
+    ended = subprocess.run([sys.executable, "-c", programme, command], capture_output=True, check=False, timeout=60)
+    assert b"Usage:" in ended.stdout
+    assert ended.stderr.strip() == b""
+
+
+def test_a_command_that_is_nearly_one_is_suggested(run: Command) -> None:
+    assert b"'topics'" in run("topcis", code=Code.USAGE).stderr
+
+
 def test_the_core_does_not_import_the_command_line() -> None:
     programme = (
         "import sys, tailrace; sys.exit(any(name.partition('.')[0] in ('typer', 'rich') for name in sys.modules))"

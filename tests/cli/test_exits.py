@@ -6,6 +6,8 @@ import pytest
 
 from tailrace import errors
 from tailrace.cli.exits import MEANINGS, Code, code_of
+from tailrace.workflow.errors import RunNotFoundError, StreamFullError, WorkflowStreamError
+from tailrace.workflow.payloads import PayloadUnavailableError
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 
@@ -31,6 +33,10 @@ def test_the_reference_page_has_the_table() -> None:
         (errors.InvalidTopicNameError("x"), Code.USAGE),
         (errors.KeyRingError("x"), Code.KEYS_UNUSABLE),
         (errors.PayloadTooLargeError(2, 1, named="x"), Code.USAGE),
+        (RunNotFoundError("x"), Code.NO_SUCH_TOPIC),
+        (StreamFullError(2, 1), Code.STREAM_FULL),
+        (PayloadUnavailableError("x"), Code.STORE_UNAVAILABLE),
+        (WorkflowStreamError("x"), Code.USAGE),
     ],
 )
 def test_typed_errors_become_codes(error: errors.DurableStreamError, code: Code) -> None:

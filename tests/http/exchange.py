@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from tests.http.parser import Parser
 
 from tailrace.asgi import OFFER, Message, Receive, Scope, Send
+from tailrace.server import Application
 
 ASGI = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -110,3 +111,17 @@ class Exchange:
         self.times.append(asyncio.get_running_loop().time())
         self.took(body)
         self._sent.set()
+
+
+async def resting(
+    application: Application, path: str, takes: Callable[[], bool]
+) -> tuple[Exchange, asyncio.Task[None]]:
+    """Return a reader of events that rests: whatever comes now is offered to it."""
+    exchange = Exchange(application, path, takes=takes)
+    running = asyncio.ensure_future(exchange.run())
+    await exchange.until(lambda seen: bool(seen.parser.last_id))
+    shared = next(iter(application.service.live.trunks._shared.values()))
+    async with asyncio.timeout(20):
+        while shared.trunk is None or len(shared.trunk._line._resting) < shared.readers:
+            await asyncio.sleep(0.001)
+    return exchange, running

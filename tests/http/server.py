@@ -25,7 +25,6 @@ from tailrace.testing.servers.waiting import listens
 from tailrace.tokens import KeyRing
 
 T = TypeVar("T")
-Ends = Callable[[], None]
 
 
 class ASGI(Protocol):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tests.http.exchange import Exchange
+from tests.http.exchange import Exchange, resting
 from tests.http.parser import Parser
 from tests.http.payloads import EVERY_BYTE, ODD
 from tests.http.reader import Reader, path_of
@@ -16,6 +16,7 @@ from tailrace.sse.wire import HEARTBEAT
 from tailrace.tokens import KeyRing
 
 PAYLOADS = ODD + EVERY_BYTE
+LIVE = path_of("live", start="tail")
 
 
 def _play(scene: Callable[[Application], Awaitable[None]], **settings: float) -> None:
@@ -37,22 +38,10 @@ def _payloads(exchange: Exchange) -> list[bytes]:
     return [event.payload for event in events if event.type != "end"]
 
 
-async def _live(application: Application, takes: Callable[[], bool]) -> tuple[Exchange, asyncio.Task[None]]:
-    """Return a reader of the topic ``live`` that rests: whatever comes now is offered to it."""
-    exchange = Exchange(application, path_of("live", start="tail"), takes=takes)
-    running = asyncio.ensure_future(exchange.run())
-    await exchange.until(lambda seen: bool(seen.parser.last_id))
-    shared = next(iter(application.service.live.trunks._shared.values()))
-    async with asyncio.timeout(20):
-        while shared.trunk is None or len(shared.trunk._line._resting) < shared.readers:
-            await asyncio.sleep(0.001)
-    return exchange, running
-
-
 def test_what_is_taken_there_and_then_is_sent_by_nobody() -> None:
     async def scene(application: Application) -> None:
         topic = application.service.streams.topic("live")
-        pairs = [await _live(application, lambda: True) for _ in range(3)]
+        pairs = [await resting(application, LIVE, lambda: True) for _ in range(3)]
         for number in range(5):
             await topic.append(b"%d" % number)
             for exchange, _ in pairs:
@@ -77,7 +66,7 @@ def test_what_is_not_taken_is_sent_and_what_comes_later_comes_after_it() -> None
             asked += 1
             return asked % 3 == 0
 
-        exchange, running = await _live(application, takes)
+        exchange, running = await resting(application, LIVE, takes)
         for number in range(30):
             await topic.append(b"%d" % number)
             await exchange.until(lambda seen, count=number + 1: len(_payloads(seen)) == count)  # type: ignore[misc]
@@ -92,7 +81,7 @@ def test_what_is_not_taken_is_sent_and_what_comes_later_comes_after_it() -> None
 def test_a_heartbeat_is_taken_there_and_then_or_sent() -> None:
     async def scene(application: Application) -> None:
         for taken in (True, False):
-            exchange, running = await _live(application, lambda taken=taken: taken)  # type: ignore[misc]
+            exchange, running = await resting(application, LIVE, lambda taken=taken: taken)  # type: ignore[misc]
             await exchange.until(lambda seen: seen.bodies.count(HEARTBEAT) == 3)
             assert exchange.bodies[1:] == [HEARTBEAT] * 3
             assert exchange.offered == (3 if taken else 0)
@@ -105,7 +94,7 @@ def test_a_heartbeat_is_taken_there_and_then_or_sent() -> None:
 def test_who_resumes_after_events_that_were_taken_gets_the_next_one() -> None:
     async def scene(application: Application) -> None:
         topic = application.service.streams.topic("live")
-        exchange, running = await _live(application, lambda: True)
+        exchange, running = await resting(application, LIVE, lambda: True)
         await topic.append(b"1")
         await exchange.until(lambda seen: len(_payloads(seen)) == 1)
         application.drain()

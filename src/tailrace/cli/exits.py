@@ -14,18 +14,6 @@ from tailrace.errors import (
     StoreUnusableError,
     TopicSealedError,
 )
-from tailrace.workflow.errors import (
-    IdempotencyConflictError,
-    NamespaceNotFoundError,
-    RunExistsError,
-    RunNotFoundError,
-    StreamClosedError,
-    StreamErroredError,
-    StreamFullError,
-    StreamNotFoundError,
-    WorkflowStreamError,
-)
-from tailrace.workflow.payloads.errors import PayloadHeldError, PayloadUnavailableError
 
 
 class Code(enum.IntEnum):
@@ -96,18 +84,6 @@ _CODES: tuple[tuple[type[DurableStreamError], Code], ...] = (
     (StoreUnusableError, Code.STORE_UNUSABLE),
     (InvalidArgumentError, Code.USAGE),
     (KeyRingError, Code.KEYS_UNUSABLE),
-    (RunNotFoundError, Code.NO_SUCH_TOPIC),
-    (NamespaceNotFoundError, Code.NO_SUCH_TOPIC),
-    (StreamNotFoundError, Code.NO_SUCH_TOPIC),
-    (StreamClosedError, Code.TOPIC_SEALED),
-    (StreamErroredError, Code.TOPIC_SEALED),
-    (StreamFullError, Code.STREAM_FULL),
-    (IdempotencyConflictError, Code.CONFLICT),
-    (RunExistsError, Code.CONFLICT),
-    (PayloadUnavailableError, Code.STORE_UNAVAILABLE),
-    (PayloadHeldError, Code.STORE_UNAVAILABLE),
-    # Whatever else an operation on runs refuses lies in what it was asked.
-    (WorkflowStreamError, Code.USAGE),
 )
 
 
@@ -116,6 +92,9 @@ def code_of(error: DurableStreamError) -> Code:
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code
-    if isinstance(error, DurableStreamUnavailableError) and error.maybe_stored:
-        return Code.UNCERTAIN
-    return Code.STORE_UNAVAILABLE
+    if isinstance(error, DurableStreamUnavailableError):
+        return Code.UNCERTAIN if error.maybe_stored else Code.STORE_UNAVAILABLE
+    # Not before: it imports what only an operation on runs needs, and that has imported it already.
+    from tailrace.cli.runcodes import CODES
+
+    return next((code for kind, code in CODES if isinstance(error, kind)), Code.STORE_UNAVAILABLE)

@@ -96,7 +96,8 @@ class EventStreamResponse(Response):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream. The headers are those that streams need; others that were set here are left out."""
-        await serve(self._streams, self._view, send, _gone(receive))
+        # Nothing is offered past ``send``: middleware of the application may have put its own in the server's place.
+        await serve(self._streams, self._view, send, _gone(receive), None)
         if self.background is not None:
             await self.background()
 

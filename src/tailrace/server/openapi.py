@@ -63,11 +63,31 @@ def problems_of(route: Served, operation: Operation) -> list[str]:
     return [name for name in KINDS if name in possible]
 
 
+def parameter_of(parameter: Parameter) -> dict[str, Any]:
+    """Return a parameter as it stands in the description."""
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+        "schema": parameter.schema,
+        "description": parameter.about,
+    }
+
+
+def answers_of(operation: Operation) -> dict[str, Any]:
+    """Return the responses, by status, of what is no problem."""
+    answers: dict[str, Any] = {}
+    for status, answer in operation.answers.items():
+        content = {} if answer is None else {"content": {answer[0]: {"schema": answer[1]}}}
+        answers[str(status)] = {"description": "Done.", **content}
+    return answers
+
+
 def _operation(route: Served, operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": _identity(route),
-        "parameters": [_parameter(parameter) for parameter in operation.parameters],
+        "parameters": [parameter_of(parameter) for parameter in operation.parameters],
         "responses": _responses(route, operation),
         "security": [] if route.is_public else _security(route),
     }
@@ -92,21 +112,8 @@ def _identity(route: Served) -> str:
     return "_".join([route.method.lower(), *words])
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "required": False,
-        "schema": parameter.schema,
-        "description": parameter.about,
-    }
-
-
 def _responses(route: Served, operation: Operation) -> Mapping[str, Any]:
-    responses: dict[str, Any] = {}
-    for status, answer in operation.answers.items():
-        content = {} if answer is None else {"content": {answer[0]: {"schema": answer[1]}}}
-        responses[str(status)] = {"description": "Done.", **content}
+    responses = answers_of(operation)
     names = problems_of(route, operation)
     for status in sorted({KINDS[name].status for name in names}):
         meant = [name for name in names if KINDS[name].status == status]

@@ -28,11 +28,30 @@ async def issue(call: Call) -> Response:
     _check_name(name, exact)
     if not _may_read(call.principal, name, exact):
         raise Problem("forbidden", "this credential does not allow read on all that the ticket is for")
-    expires_at = time.time() + _lifetime(rest.get("expires_in", DEFAULT_LIFETIME))
-    if call.principal.expires_at is not None:
-        expires_at = min(expires_at, call.principal.expires_at)
-    ticket = Ticket(name, exact, call.principal.tenant, call.principal.name, expires_at)
-    return json_response({"ticket": call.service.tickets.seal(ticket), "expires_at": expires_at}, 201)
+    try:
+        ticket = ticket_of(call.principal, name, exact=exact, lifetime=rest.get("expires_in", DEFAULT_LIFETIME))
+    except ValueError as error:
+        raise Problem("bad-request", f"expires_in {error}") from None
+    return json_response({"ticket": call.service.tickets.seal(ticket), "expires_at": ticket.expires_at}, 201)
+
+
+def ticket_of(principal: Principal, name: str, *, exact: bool, lifetime: object) -> Ticket:
+    """Return a ticket, which is good no longer than the credential of who asks for it.
+
+    Args:
+        principal: Who asks, and may read all of it.
+        name: Of a topic, or a prefix if it is not ``exact``.
+        lifetime: In seconds, as it was sent.
+
+    Raises:
+        ValueError: The lifetime is none; the message says what it must be.
+    """
+    if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not 1 <= lifetime <= MAX_LIFETIME:
+        raise ValueError(f"must be from 1 to {MAX_LIFETIME:.0f} seconds")
+    expires_at = time.time() + lifetime
+    if principal.expires_at is not None:
+        expires_at = min(expires_at, principal.expires_at)
+    return Ticket(name, exact, principal.tenant, principal.name, expires_at)
 
 
 def _check_name(name: str, exact: bool) -> None:
@@ -45,9 +64,3 @@ def _check_name(name: str, exact: bool) -> None:
 
 def _may_read(principal: Principal, name: str, exact: bool) -> bool:
     return principal.may(Action.READ, name) if exact else principal.may_everywhere(Action.READ, name)
-
-
-def _lifetime(seconds: object) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= MAX_LIFETIME:
-        raise Problem("bad-request", f"expires_in must be from 1 to {MAX_LIFETIME:.0f} seconds")
-    return float(seconds)

@@ -58,9 +58,7 @@ class View:
     expires_at: float | None = None
 
 
-async def serve(
-    streams: Streams, view: View, send: Send, gone: Coroutine[Any, Any, None], offer: Offer | None = None
-) -> None:
+async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, Any, None], offer: Offer | None) -> None:
     """Answer a request for events.
 
     Args:

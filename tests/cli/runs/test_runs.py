@@ -12,8 +12,6 @@ from tests.http.doors.serving import served
 from tailrace.cli.exits import Code
 from tailrace.workflow import RunStreams
 
-PATIENCE = 60.0
-
 
 def test_items_are_appended_read_and_ended(runs: Runs, streams: RunStreams) -> None:
     assert runs("append", *HERE, "tokens", '{"b": 1, "a": null}') == b"stored 1 item\n"

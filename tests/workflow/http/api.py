@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,9 +75,10 @@ def said(answer: Any) -> tuple[int, str]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Return once it holds."""
-    pause = threading.Event()
+    """Return once it holds; fail if it does not for a minute."""
+    pause, deadline = threading.Event(), time.monotonic() + 60
     while not condition():
+        assert time.monotonic() < deadline, "it has not come to that"
         pause.wait(0.005)
 
 

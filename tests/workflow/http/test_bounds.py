@@ -110,10 +110,9 @@ def test_a_producer_can_lower_the_cap_and_never_raise_it(api: Api) -> None:
     assert said(api.post(f"{stream}/items", {"items": [{}]})) == (429, "stream_full")
 
 
-@pytest.mark.parametrize("field", ["lease_seconds"])
 @pytest.mark.parametrize("seconds", [0, 86_401, "60", 1.5, False])
-def test_a_lease_that_is_none(api: Api, field: str, seconds: object) -> None:
-    stream = a_stream()
+def test_a_lease_that_is_none(api: Api, seconds: object) -> None:
+    stream, field = a_stream(), "lease_seconds"
 
     assert refused(api.post(f"{stream}/items", {"items": [{}], field: seconds}), field)
     assert said(api.get(stream)) == (404, "instance_not_found")

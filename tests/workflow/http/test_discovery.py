@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workflow.http.api import VERSION, Api, a_stream, said
+from tests.workflow.http.api import VERSION, Api, a_stream, said, serving
 from tests.workflow.http.storing import storing
 
+from tailrace.server import ServerSettings
 from tailrace.server.workflow.reasons import REASONS
 from tailrace.server.workflow.routes import ROUTES
 
@@ -57,6 +58,14 @@ def test_the_bounds_that_it_publishes_are_those_that_are_kept(api: Api, contract
     run = stream.rpartition("/")[0]
     assert [status("POST", f"{run}/{'x' * (name + n)}/items", **items(1)) for n in (0, 1)] == [200, 400]
     assert info["limits"]["max_request_bytes"] == 2 * 2**20
+
+
+def test_a_server_that_takes_less_in_a_request_says_so_wherever_it_does(tmp_path: Path) -> None:
+    with serving(tmp_path, settings=ServerSettings(max_body=100_000)) as api:
+        info = api.get("/api/cluster/info").json()
+
+    assert info["limits"]["max_request_bytes"] == 100_000
+    assert info["workflow_streams_contract"]["sdk_implementation_notes"]["request_bytes_max"] == 100_000
 
 
 def test_the_defaults_that_it_publishes_are_those_that_hold(api: Api, contract: Any) -> None:

@@ -1,14 +1,20 @@
 """A stream as Server-Sent Events: from an offset or an id, to the end, with the documents of items as data."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+from tests.http.exchange import resting
 from tests.http.reader import Reader
 from tests.workflow.http.api import Api, a_stream, said, serving, until
 
 from tailrace.errors import DurableStreamUnavailableError
+from tailrace.opening import open_backend
+from tailrace.server import Application
+from tailrace.tokens import KeyRing
 from tailrace.workflow.embedded import EmbeddedService
+from tailrace.workflow.model import NewItem, Run
 
 
 def reader(api: Api, stream: str, last_id: str | None = None, query: str = "") -> Reader:
@@ -181,3 +187,25 @@ def test_a_store_that_is_away_is_told_with_200(api: Api, monkeypatch: pytest.Mon
             assert (put_off.response.status, put_off.payloads) == (200, [])
             assert put_off.parser.retry
             assert bool(put_off.last_id) == (last_id is not None)
+
+
+def test_what_is_live_is_taken_there_and_then_as_of_topics(tmp_path: Path) -> None:
+    async def play() -> None:
+        backend, options = open_backend(f"sqlite:///{tmp_path}/runs.db", {})
+        service = EmbeddedService(backend)
+        application = Application(backend, KeyRing.new(), options=options, workflow=service)
+        stream = Run("default", "wf", "run").stream("tokens")
+        try:
+            await asyncio.to_thread(service.append, stream, [NewItem(payload=b"0")])
+            exchange, running = await resting(
+                application, "/api/workflows/wf/runs/run/streams/tokens/events?from=1", lambda: True
+            )
+            await asyncio.to_thread(service.append, stream, [NewItem(payload=b"1")])
+            await exchange.until(lambda seen: any(b'"offset":1' in body for body in seen.bodies))
+            assert exchange.offered == 1
+            exchange.vanish()
+            await running
+        finally:
+            await application.close()
+
+    asyncio.run(play())

@@ -14,7 +14,8 @@ from tests.workflow.http.api import Api, a_stream, said, serving
 from tailrace.server.access import AccessKey, AccessKeys, Chain, TicketGate
 from tailrace.server.configuration import Access, Workflow
 from tailrace.server.problems import Problem
-from tailrace.server.workflow.identities import right_to_read, stream_of_events
+from tailrace.server.workflow.identities import right_to_read
+from tailrace.server.workflow.routes import stream_with_ticket
 from tailrace.tokens import Ticket, Tickets
 from tailrace.workflow.model import Run
 
@@ -96,7 +97,7 @@ def test_a_stream_comes_back_with_an_expired_ticket_and_its_last_id(api: Api) ->
     api.post(f"{stream}/items", {"items": [{}]})
     with Reader(api.server.port, f"{stream}/events", headers={"authorization": api.authorization}) as seen:
         seen.until_records(1)
-    reference = stream_of_events("default", f"{stream}/events".encode())
+    reference = stream_with_ticket(asked(f"{stream}/events".encode()))
     assert reference is not None
     old = Ticket(right_to_read(reference).prefix, True, "", "jwt:ada", time.time() - 1)
     text = Tickets(api.server.ring, audience="tailrace").seal(old)
@@ -107,6 +108,7 @@ def test_a_stream_comes_back_with_an_expired_ticket_and_its_last_id(api: Api) ->
         return gate.admit(asked(path.encode(), query=f"ticket={text}".encode(), headers=headers))
 
     assert right_to_read(reference) in admitted(f"{stream}/events", seen.last_id).grants
-    for path, last_id in ((f"{stream}/events", None), (f"{stream}x/events", seen.last_id), (stream, seen.last_id)):
+    others = [f"{stream}x/events", stream, f"{stream}/events/", f"{stream}/tickets", "/api/none", "/healthz"]
+    for path, last_id in ((f"{stream}/events", None), *((other, seen.last_id) for other in others)):
         with pytest.raises(Problem):
             admitted(path, last_id)

@@ -13,8 +13,8 @@ from tailrace.server.access.refusal import refused
 from tailrace.server.principals import Action, Grant, Principal
 from tailrace.server.problems import Problem
 from tailrace.server.request import topic_of
-from tailrace.server.workflow.checks import namespace_in
-from tailrace.server.workflow.identities import stream_of_events
+from tailrace.server.workflow.refusals import Refusal
+from tailrace.server.workflow.routes import stream_with_ticket
 from tailrace.tokens import KeyRing, Ticket, Tickets, Tokens
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TicketGate:
             if topic is None:
                 return False
             Tokens(self._ring, audience=self._audience, tenant=ticket.tenant).open(topic, token)
-        except (Problem, DurableStreamError):
+        except (Problem, Refusal, DurableStreamError):
             return False
         return True
 
@@ -82,5 +82,5 @@ def _topic_of_events(request: "Request") -> str | None:
     path = request.path
     if path.startswith(_TOPICS) and path.endswith(_EVENTS):
         return topic_of(path[len(_TOPICS) : -len(_EVENTS)])
-    stream = stream_of_events(namespace_in(request), path)
+    stream = stream_with_ticket(request)
     return None if stream is None else stream.topic

@@ -6,7 +6,6 @@ The words with underscores are the contract's own, for programs; the sentences a
 from collections.abc import Mapping
 from typing import Any
 
-from tailrace.server.workflow.settings import MAX_REQUEST_BYTES
 from tailrace.workflow import bounds
 from tailrace.workflow.model import Origin, Status
 
@@ -19,8 +18,8 @@ _STREAM = f"{_STREAMS}/{{streamName}}"
 _OPERATIONS = ["list", "describe", "subscribe", "append", "close", "error"]
 
 
-def contract() -> Mapping[str, Any]:
-    """Return the contract."""
+def contract(max_request_bytes: int) -> Mapping[str, Any]:
+    """Return the contract, of a server that takes so many bytes in a request."""
     return {
         "schema": "durable-workflow.v2.workflow-streams.contract",
         "version": 1,
@@ -131,7 +130,7 @@ def contract() -> Mapping[str, Any]:
             "producer_should": "give every item a key that a retry of the same work derives again",
             "consumer_should": "store next_offset after the effects of a page, and take a repeated page in its stride",
             "retries": "a refused append has stored nothing and can be sent again as it is",
-            "request_bytes_max": MAX_REQUEST_BYTES,
+            "request_bytes_max": max_request_bytes,
         },
         "out_of_scope": {
             "generalized_pubsub": "a stream belongs to one run; topics that do not are below /v1",

@@ -16,7 +16,7 @@ async def info(call: Call) -> Response:
     """Answer with what is the same for everybody, and with the namespace that is asked for, if it exists."""
     shared = call.shared
     limits = {"max_request_bytes": shared.max_request, "max_payload_bytes": shared.max_request}
-    content: dict[str, Any] = {**_fixed(), "limits": limits}
+    content: dict[str, Any] = {**_fixed(shared.max_request), "limits": limits}
     if call.namespace in shared.namespaces:
         content["namespace"] = {"name": call.namespace}
         payloads = shared.service.payloads
@@ -29,7 +29,7 @@ async def info(call: Call) -> Response:
 
 
 @functools.cache
-def _fixed() -> Mapping[str, Any]:
+def _fixed(max_request_bytes: int) -> Mapping[str, Any]:
     return {
         "server": {"name": "tailrace", "version": importlib.metadata.version("tailrace")},
         "capabilities": {CAPABILITY: True, "workflow_tasks": False},
@@ -37,5 +37,5 @@ def _fixed() -> Mapping[str, Any]:
             "version": VERSION,
             "request_contract": {"schema": "durable-workflow.v2.control-plane-request.contract", "version": 1},
         },
-        KEY: contract(),
+        KEY: contract(max_request_bytes),
     }

@@ -29,7 +29,7 @@ async def events(call: Call) -> None:
         # Told with 200: at any other status a browser never comes back.
         await postpone(view(opened or "beginning"), call.send)
         return
-    await serve(call.shared.core.live, view(start), call.send, call.request.disconnected())
+    await serve(call.shared.core.live, view(start), call.send, call.request.disconnected(), call.request.offer)
 
 
 async def _start(call: Call, stream: StreamRef, topic: DocumentTopic, from_offset: int) -> Opened:

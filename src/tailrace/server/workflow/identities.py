@@ -8,8 +8,6 @@ from tailrace.workflow.bounds import check_name
 from tailrace.workflow.errors import InvalidFieldsError
 from tailrace.workflow.model import Run, StreamRef
 
-_STREAM = (b"", b"api", b"workflows", None, b"runs", None, b"streams", None)
-
 
 def text_of(segments: Mapping[str, bytes], name: str) -> str:
     """Return an id.
@@ -42,20 +40,6 @@ def stream_of(namespace: str, segments: Mapping[str, bytes]) -> StreamRef:
     # What is no UTF-8 is no name either, and is refused as that.
     name = unquote_to_bytes(segments["stream_name"]).decode(errors="replace")
     return run_of(namespace, segments).stream(check_name(name))
-
-
-def stream_of_events(namespace: str, path: bytes) -> StreamRef | None:
-    """Return the stream whose events a path asks for; ``None`` if it is another path.
-
-    Raises:
-        InvalidFieldsError, InvalidStreamNameError: There can be no such stream.
-    """
-    *parts, last = path.split(b"/")
-    if last != b"events" or len(parts) != len(_STREAM):
-        return None
-    if any(wanted not in (None, part) for wanted, part in zip(_STREAM, parts, strict=True)):
-        return None
-    return stream_of(namespace, {"workflow_id": parts[3], "run_id": parts[5], "stream_name": parts[7]})
 
 
 def right_to_read(stream: StreamRef) -> Grant:

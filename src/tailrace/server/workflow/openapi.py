@@ -1,10 +1,12 @@
 """The part of ``/openapi.json`` about ``/api``, from the table of routes and what is written about them."""
 
+from dataclasses import replace
 from typing import Any
 
 from tailrace.server.described import JSON, Operation, Parameter
+from tailrace.server.openapi import answers_of, parameter_of
 from tailrace.server.roles import Role
-from tailrace.server.schemas import Schema, ref
+from tailrace.server.schemas import ref
 from tailrace.server.workflow.described import OPERATIONS
 from tailrace.server.workflow.reasons import REASONS
 from tailrace.server.workflow.refusals import VERSION, VERSION_HEADER
@@ -25,6 +27,10 @@ _NAMESPACE = Parameter(
     schema={"type": "string", "default": "default"},
     place="header",
 )
+_VERSION = Parameter(
+    name=VERSION_HEADER.decode(), about="Of the contract.", schema={"const": VERSION}, place="header", required=True
+)
+_OPTIONAL_VERSION = replace(_VERSION, required=False)
 _IN_PATH = {"workflow_id": ID, "run_id": ID, "stream_name": NAME, "reference_id": PAYLOAD_ID}
 
 
@@ -63,21 +69,19 @@ def reasons_of(method: str, path: str, route: Route, operation: Operation) -> li
 
 def _operation(method: str, path: str, route: Route, operation: Operation) -> dict[str, Any]:
     named = [name for name in _IN_PATH if f"{{{name}}}" in path]
-    parameters = [_parameter(Parameter(name=name, about="One segment, percent-encoded.", schema=_IN_PATH[name],
-                                       place="path"), required=True) for name in named]  # fmt: skip
-    parameters += [_parameter(parameter, required=parameter.required) for parameter in operation.parameters]
-    parameters.append(_parameter(_NAMESPACE))
+    parameters = [
+        Parameter(name=name, about="One segment, percent-encoded.", schema=_IN_PATH[name], place="path", required=True)
+        for name in named
+    ]
+    parameters += [*operation.parameters, _NAMESPACE]
     if route.versioned:
-        version = Parameter(
-            name=VERSION_HEADER.decode(), about="Of the contract.", schema={"const": VERSION}, place="header"
-        )
-        parameters.append(_parameter(version, required=Role.WORKER not in (route.roles or ())))
+        parameters.append(_OPTIONAL_VERSION if Role.WORKER in (route.roles or ()) else _VERSION)
     described: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": "_".join(
             [method.lower(), *(word for word in path.split("/") if word and "{" not in word), *named]
         ),
-        "parameters": parameters,
+        "parameters": [parameter_of(parameter) for parameter in parameters],
         "responses": _responses(reasons_of(method, path, route, operation), operation),
         "security": [{"bearer": []}, *([{"ticket": []}] if route.ticketed else [])],
     }
@@ -87,22 +91,8 @@ def _operation(method: str, path: str, route: Route, operation: Operation) -> di
     return described
 
 
-def _parameter(parameter: Parameter, *, required: bool = False) -> dict[str, Any]:
-    schema: Schema = parameter.schema
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "required": required,
-        "schema": schema,
-        "description": parameter.about,
-    }
-
-
 def _responses(reasons: list[str], operation: Operation) -> dict[str, Any]:
-    responses: dict[str, Any] = {}
-    for status, answer in operation.answers.items():
-        content = {} if answer is None else {"content": {answer[0]: {"schema": answer[1]}}}
-        responses[str(status)] = {"description": "Done.", **content}
+    responses = answers_of(operation)
     for status in sorted({status for reason in reasons for status in _statuses(reason)}):
         meant = [reason for reason in reasons if status in _statuses(reason)]
         responses[str(status)] = {

@@ -6,11 +6,15 @@ A path is taken apart before anything in it is decoded, so that an id may hold a
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from tailrace.server.request import Request
 from tailrace.server.response import Response
 from tailrace.server.roles import Role
 from tailrace.server.workflow import discovery, events, items, payloads, runs, streams, tickets
 from tailrace.server.workflow.call import Call
+from tailrace.server.workflow.checks import namespace_in
+from tailrace.server.workflow.identities import stream_of
 from tailrace.server.workflow.refusals import Refusal
+from tailrace.workflow.model import StreamRef
 from tailrace.workflow.payloads.transport import PATH
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response | None]]
@@ -86,6 +90,19 @@ def find(path: bytes) -> Found:
             if all(segments.values()):
                 return Found(routes, segments)
     raise Refusal("not_found", "there is nothing at this path")
+
+
+def stream_with_ticket(request: Request) -> StreamRef | None:
+    """Return the stream that is asked for where a ticket for it will do; ``None`` if something else is.
+
+    Raises:
+        Refusal: ``not_found``.
+        Problem: There are two namespaces.
+        InvalidFieldsError, InvalidStreamNameError: There can be no such stream.
+    """
+    found = find(request.path)
+    route = found.routes.get(request.method)
+    return stream_of(namespace_in(request), found.segments) if route is not None and route.ticketed else None
 
 
 def _by_length() -> Mapping[int, list[tuple[list[bytes], Mapping[str, Route]]]]:
