@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from tailrace.errors import InvalidTypeError
 from tailrace.workflow import bounds
+from tailrace.workflow.errors import InvalidFieldsError
 from tailrace.workflow.model import DEFAULT_NAMESPACE, Run, StreamRef
 
 FOLLOW_SECONDS = 30
@@ -25,6 +26,8 @@ def namespace_of(namespace: object) -> str:
         raise InvalidTypeError(f"a namespace must be text, not {type(namespace).__name__}")
     lowered = namespace.lower() or DEFAULT_NAMESPACE
     bounds.check_run(Run(lowered, "-", "-"))
+    if not bounds.is_namespace(lowered):
+        raise InvalidFieldsError({"namespace": ["must be of printable characters of ASCII, without a space at an end"]})
     return lowered
 
 

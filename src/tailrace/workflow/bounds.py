@@ -56,6 +56,16 @@ def check_name(name: object) -> str:
     return name
 
 
+def is_namespace(name: str) -> bool:
+    """Whether a namespace can be called like this: in lower case, and such that a header can carry it."""
+    return (
+        1 <= len(name) <= MAX_NAMESPACE_CHARS
+        and name == name.lower() == name.strip()
+        and name.isascii()
+        and name.isprintable()
+    )
+
+
 def check_run(run: Run) -> None:
     """Refuse ids that no run can have.
 

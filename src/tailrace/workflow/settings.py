@@ -5,6 +5,7 @@ from typing import Literal
 
 from tailrace.errors import InvalidArgumentError
 from tailrace.options import positive_count, positive_seconds
+from tailrace.workflow.bounds import is_namespace
 from tailrace.workflow.model import DEFAULT_NAMESPACE
 
 DAY = 86400.0
@@ -34,8 +35,8 @@ class WorkflowSettings:
     retry_after: float = 60.0
 
     def __post_init__(self) -> None:
-        if not self.namespaces or any(name != name.lower() or not name for name in self.namespaces):
-            raise InvalidArgumentError("namespaces must be one or more names in lower case")
+        if not self.namespaces or not all(map(is_namespace, self.namespaces)):
+            raise InvalidArgumentError("namespaces must be one or more names of printable ASCII in lower case")
         if self.runs not in ("implicit", "registered"):
             raise InvalidArgumentError('runs must be "implicit" or "registered"')
         for name in ("tombstone_for", "retry_after"):

@@ -1,7 +1,7 @@
 """What is fixed for all requests below ``/api``, and the names of namespaces. No I/O."""
 
 from tailrace.errors import InvalidArgumentError
-from tailrace.workflow.bounds import MAX_NAMESPACE_CHARS
+from tailrace.workflow.bounds import MAX_NAMESPACE_CHARS, is_namespace
 
 MAX_REQUEST_BYTES = 2 * 2**20
 """Bytes in the body of one request, whatever it is."""
@@ -14,9 +14,8 @@ def namespace_of(name: str) -> str:
         InvalidArgumentError: It is none.
     """
     lowered = name.lower()
-    # It travels in a header.
-    if not lowered.isascii() or not lowered.isprintable() or lowered != lowered.strip():
-        raise InvalidArgumentError("a namespace has printable characters of ASCII, and no space at an end")
-    if not 1 <= len(lowered) <= MAX_NAMESPACE_CHARS:
-        raise InvalidArgumentError(f"a namespace has 1 to {MAX_NAMESPACE_CHARS} characters")
+    if not is_namespace(lowered):
+        raise InvalidArgumentError(
+            f"a namespace has 1 to {MAX_NAMESPACE_CHARS} printable characters of ASCII, and no space at an end"
+        )
     return lowered
