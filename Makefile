@@ -42,10 +42,10 @@ demo: $(VENV)/.for-use ## Stream a real text through a consumer that is killed a
 
 # A file stays in one process, with the servers that it starts. With ARGS there is only one: -s and --pdb need that.
 test: $(VENV)/.for-work servers ## Run every test that takes seconds: some minutes in all (ARGS=... for pytest)
-	$(PYTEST) $(or $(ARGS),--numprocesses=$(JOBS) --dist=loadfile)
+	$(PYTEST) $(or $(ARGS),--numprocesses=$(JOBS) --dist=loadfile --max-worker-restart=0)
 
 test-long: $(VENV)/.for-work servers ## Run the tests that take minutes: crashes, scale, many processes
-	$(PYTEST) -m long $(ARGS)
+	$(PYTEST) -m long -o faulthandler_exit_on_timeout=false $(ARGS)
 
 servers: $(VENV)/.for-work ## Fetch the servers for tests that no Python package brings (Debian; nothing is installed)
 	@$(BIN)/python -m tailrace.testing.servers.fetching
