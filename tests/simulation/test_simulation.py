@@ -1,7 +1,7 @@
 """The engine in simulated time, in processes of their own.
 
 While a history runs, the engine's modules have other code and other threads. A thread of an engine that is still at
-work in the same process, for whichever test came before, would meet both, and neither it nor the history might ever end.
+work in the same process, for whichever test came before, would meet both; neither it nor the history might ever end.
 """
 
 import subprocess
