@@ -14,6 +14,8 @@ from tailrace.errors import DurableStreamError
 from tailrace.options import EngineOptions
 from tailrace.retention import Retention
 from tailrace.testing.drivers import Client, SyncDriver
+from tailrace.testing.servers.errors import ServerFailedError
+from tailrace.testing.servers.waiting import line_of
 
 Argument: TypeAlias = list[str] | str | int | None
 """Payloads in hexadecimal, the seal's error, or how many records to keep."""
@@ -107,8 +109,12 @@ class OtherProcess(Peer):
         self._answer()
 
     def _answer(self) -> None:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        try:
+            line = line_of(self._process)
+        except ServerFailedError as silent:
+            # The next case has another one.
+            self._process.wait(30)
+            raise PeerError("TimeoutError", str(silent)) from silent
         if not line:
             raise PeerError("EOFError", f"the other process ended with status {self._process.wait(30)}")
         answer = json.loads(line)

@@ -5,7 +5,7 @@ import time
 from tailrace.testing.drivers import Client
 from tailrace.testing.faults import FaultyBackend
 from tailrace.testing.fixtures import Connect
-from tailrace.testing.reading import nothing, numbered, payloads, read_all, take
+from tailrace.testing.reading import PATIENCE, nothing, numbered, payloads, read_all, take
 
 BUFFER = 16
 PAGE = 8
@@ -102,7 +102,8 @@ class TestBackpressure:
 
 def _settle(faulty: FaultyBackend) -> None:
     """Wait until the engine has stopped reading ahead."""
-    seen = -1
+    seen, deadline = -1, time.monotonic() + PATIENCE
     while seen != faulty.records_read:
+        assert time.monotonic() < deadline, f"it still reads ahead, after {seen} records"
         seen = faulty.records_read
         time.sleep(0.1)

@@ -1,6 +1,7 @@
 """Retention: what was removed is told, what was not is delivered, and a reader at the edge goes on."""
 
 import threading
+import time
 
 import pytest
 
@@ -12,6 +13,7 @@ from tailrace.testing.drivers import Subscription, Topic
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.outcome import not_run
 from tailrace.testing.reading import (
+    PATIENCE,
     Background,
     fill,
     nothing,
@@ -229,5 +231,6 @@ def _needs_exact(store: StoreUnderTest) -> None:
 def _sweep(store: StoreUnderTest, operations: spi.Maintenance) -> None:
     if not store.disposable:
         not_run("a sweep would touch other topics of this store")
+    deadline = time.monotonic() + PATIENCE
     while not operations.sweep(spi.SweepBudget()).done:
-        pass
+        assert time.monotonic() < deadline, "sweeping does not come to an end"

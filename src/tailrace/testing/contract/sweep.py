@@ -65,5 +65,5 @@ def _wait_until_left(store: StoreUnderTest, topic: str, records: int) -> None:
     deadline = time.monotonic() + _SOON
     # Counted by the store: whoever reads meanwhile may lose its place to the sweep.
     while [info.records for info in store.operations.topics(prefix=topic)] != [records]:
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, f"there are not just {records} records left"
         time.sleep(0.01)

@@ -1,8 +1,11 @@
 """The one place that waits for a server to get somewhere. Servers tell nobody when they do, so it asks again."""
 
 import socket
+import subprocess
+import threading
 import time
 from collections.abc import Callable
+from typing import AnyStr
 
 from tailrace.testing.servers.errors import ServerFailedError
 
@@ -34,6 +37,33 @@ def until(condition: Callable[[], bool], what: str, *, timeout: float = 30.0, st
         if time.monotonic() > deadline:
             raise ServerFailedError(f"not within {timeout} s: {what}") from obstacle
         time.sleep(step)
+
+
+def line_of(process: "subprocess.Popen[AnyStr]", *, timeout: float = 60.0) -> AnyStr:
+    """Return the next line that a process prints; an empty one if it has ended. Blocks.
+
+    Raises:
+        ServerFailedError: It said nothing for ``timeout`` seconds, and was killed.
+    """
+    assert process.stdout is not None
+    # Not by looking whether there is something in the pipe: what is to be read next may have been read with the last.
+    silent = threading.Event()
+
+    def give_up() -> None:
+        silent.set()
+        process.kill()
+
+    overdue = threading.Timer(timeout, give_up)
+    overdue.start()
+    try:
+        line = process.stdout.readline()
+    finally:
+        overdue.cancel()
+        # Nobody who counts threads, or forks, is to meet it.
+        overdue.join()
+    if silent.is_set():
+        raise ServerFailedError(f"the process said nothing for {timeout} s")
+    return line
 
 
 def listens(address: tuple[str, int]) -> bool:
