@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 
 import pytest
+from tests.polling import until
 
 from tailrace import CLOSED, DurableStreamRecord, DurableStreamUnavailableError, EngineOptions
 from tailrace.aio import StreamClient
 from tailrace.backends.memory import MemoryStore
 from tailrace.spi import AppendOutcome, Entry, ReadOutcome, ReadRequest
+
+GAUGES = ("subscriptions", "live_subscriptions")
 
 
 class SlowStore(MemoryStore):
@@ -25,7 +28,7 @@ class SlowStore(MemoryStore):
 
     def _pass(self) -> None:
         self.entered.release()
-        assert self.open.wait(10.0)
+        assert self.open.wait(60.0)
 
     def read(self, requests: Sequence[ReadRequest]) -> Sequence[ReadOutcome]:
         self._pass()
@@ -34,13 +37,6 @@ class SlowStore(MemoryStore):
     def append(self, entries: Sequence[Entry], timeout: float) -> Sequence[AppendOutcome]:
         self._pass()
         return super().append(entries, timeout)
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10.0
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.001)
 
 
 def run(main: Callable[[], Coroutine[object, object, None]]) -> None:
@@ -90,7 +86,7 @@ def test_a_receive_cancelled_during_a_pull_loses_and_repeats_nothing() -> None:
                     while store.entered.acquire(blocking=False):
                         pass
                     first = asyncio.create_task(subscription.receive(10.0))
-                    await eventually(lambda: store.entered.acquire(blocking=False))
+                    await until(lambda: store.entered.acquire(blocking=False), "it is in the store", step=0.001)
                     first.cancel()
                     second = asyncio.create_task(subscription.receive(10.0))
                     await asyncio.sleep(0.01)
@@ -110,7 +106,7 @@ def test_cancelling_append_leaves_at_most_one_record_and_the_next_one_works() ->
             topic = streams.topic("t")
             store.open.clear()
             appends = [asyncio.create_task(topic.append(b"%d" % number)) for number in range(20)]
-            await eventually(lambda: store.entered.acquire(blocking=False))
+            await until(lambda: store.entered.acquire(blocking=False), "it is in the store", step=0.001)
             for task in appends:
                 task.cancel()
             assert all(
@@ -137,13 +133,13 @@ def test_cancelling_enter_closes_the_subscription_and_releases_it() -> None:
             subscription = await streams.topic("t").subscribe_from_tail()
             store.open.clear()
             entering = asyncio.create_task(subscription.__aenter__())
-            await eventually(lambda: store.entered.acquire(blocking=False))
+            await until(lambda: store.entered.acquire(blocking=False), "it is in the store", step=0.001)
             entering.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await entering
             store.open.set()
             assert await subscription.receive(0) is CLOSED
-            await eventually(lambda: streams.stats()["subscriptions"] == streams.stats()["live_subscriptions"] == 0)
+            await until(lambda: not any(streams.stats()[gauge] for gauge in GAUGES), "nothing is registered")
             with pytest.raises(DurableStreamUnavailableError):
                 await subscription.__aenter__()
 
@@ -170,7 +166,7 @@ def test_close_from_another_task_or_thread_ends_a_waiting_iteration() -> None:
             for close_elsewhere in (False, True):
                 async with await streams.topic("t").subscribe_from_tail() as subscription:
                     reading = asyncio.create_task(anext(subscription, None))
-                    await eventually(lambda: streams.stats()["live_subscriptions"] == 1)
+                    await until(lambda: streams.stats()["live_subscriptions"] == 1, "it waits")
                     started = time.monotonic()
                     if close_elsewhere:
                         threading.Thread(target=subscription.close).start()
@@ -191,11 +187,11 @@ def test_several_loops_share_one_client() -> None:
 
     async def read() -> None:
         async with await topic.subscribe_from_beginning() as subscription:
-            await asyncio.to_thread(ready.wait)
+            await asyncio.to_thread(ready.wait, 60)
             answers.append([record.payload async for record in subscription])
 
     async def write() -> None:
-        await asyncio.to_thread(ready.wait)
+        await asyncio.to_thread(ready.wait, 60)
         for number in range(50):
             await topic.append(b"%d" % number)
         await topic.seal()

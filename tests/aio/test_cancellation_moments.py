@@ -35,7 +35,7 @@ def stand_still(condition: Callable[[], bool]) -> None:
     """Keep the loop from running until something has happened in another thread."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "it has not come to that"
         time.sleep(0.0005)
 
 

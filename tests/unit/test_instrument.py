@@ -43,9 +43,9 @@ class Flaky(MemoryStore):
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 60.0
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "it has not come to that"
         time.sleep(0.001)
 
 
@@ -186,7 +186,7 @@ def test_importing_the_package_imports_no_metrics_library() -> None:
     import sys
 
     code = "import sys, tailrace, tailrace.instrument; sys.exit('prometheus_client' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
 def test_events_come_from_many_threads_at_once() -> None:

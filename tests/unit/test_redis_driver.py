@@ -12,7 +12,11 @@ SENTENCE = "needs the package {missing}: pip install 'tailrace[redis]'"
 def last_line(missing: str, program: str) -> str:
     """Run a program where a package is not installed; return the last line of what it complains."""
     command = [sys.executable, "-c", WITHOUT.format(missing=missing) + program]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr.strip().rpartition("\n")[2]
+    return (
+        subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        .stderr.strip()
+        .rpartition("\n")[2]
+    )
 
 
 @pytest.mark.parametrize("missing", ["redis", "hiredis"])

@@ -11,6 +11,7 @@ from tailrace.engine.ticket import Ticket
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import EngineOptions
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Backend, Boundary, Entry
+from tailrace.testing.servers.waiting import until
 
 
 class ScriptedStore:
@@ -51,8 +52,7 @@ class Callers:
         thread = threading.Thread(target=call, daemon=True)
         self.threads.append(thread)
         thread.start()
-        while len(self.appender._main.queue) <= queued:
-            assert thread.is_alive()
+        until(lambda: len(self.appender._main.queue) > queued, "it stands in the queue", step=0.001)
 
     def finish(self) -> None:
         for thread in self.threads:
@@ -67,7 +67,7 @@ def stalled_appender(
     release = threading.Event()
 
     def stall(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
-        assert release.wait(10.0)
+        assert release.wait(60.0)
         return first(entries)
 
     store = ScriptedStore(stall, accept)
@@ -82,8 +82,7 @@ def lead_first(callers: Callers, store: ScriptedStore) -> None:
     thread = threading.Thread(target=lambda: _call(callers, b"leader"), daemon=True)
     callers.threads.append(thread)
     thread.start()
-    while not store.calls:
-        assert thread.is_alive()
+    until(lambda: bool(store.calls), "it is in the store", step=0.001)
 
 
 def _call(callers: Callers, payload: bytes) -> None:
@@ -138,7 +137,7 @@ def test_one_refused_entry_does_not_decide_its_neighbours() -> None:
     release = threading.Event()
 
     def stall(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
-        assert release.wait(10.0)
+        assert release.wait(60.0)
         return accept(entries)
 
     store = ScriptedStore(stall, refuse_second)
@@ -159,7 +158,7 @@ def test_an_interrupted_leader_leaves_its_batch_unknown_and_nobody_hanging(inter
     release = threading.Event()
 
     def stall(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
-        assert release.wait(10.0)
+        assert release.wait(60.0)
         return accept(entries)
 
     def interrupt(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
@@ -183,13 +182,11 @@ def test_a_caller_whose_turn_does_not_come_in_time_is_refused_and_never_sent() -
     store, appender, release = stalled_appender(accept, append_timeout=0.05)
     callers = Callers(appender)
     lead_first(callers, store)
-    callers.start(b"late")
-    callers.threads[-1].join(10.0)
+    outcome = appender.append(Entry("t", [b"late"]))
 
     release.set()
     callers.finish()
 
-    outcome = callers.outcomes[b"late"]
     assert isinstance(outcome, AppendRefused)
     assert not outcome.error.maybe_stored
     assert store.calls == [[b"leader"]]
@@ -199,15 +196,15 @@ def test_a_caller_whose_batch_is_with_the_store_too_long_is_told_that_it_is_unkn
     release, second = threading.Event(), threading.Event()
 
     def stall_first(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
-        assert release.wait(10.0)
+        assert release.wait(60.0)
         return accept(entries)
 
     def stall_second(entries: Sequence[Entry]) -> Sequence[AppendOutcome]:
-        assert second.wait(10.0)
+        assert second.wait(60.0)
         return accept(entries)
 
     store = ScriptedStore(stall_first, stall_second)
-    callers = Callers(Appender(as_backend(store), EngineOptions(append_timeout=0.3)))
+    callers = Callers(Appender(as_backend(store), EngineOptions(append_timeout=2.0)))
     lead_first(callers, store)
     callers.start(b"follower")
     callers.start(b"next leader")
@@ -244,7 +241,7 @@ def test_after_close_nothing_is_sent() -> None:
 def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tailrace.engine.lane.GATHER_AT_MOST", 10.0)
+    monkeypatch.setattr("tailrace.engine.lane.GATHER_AT_MOST", 60.0)
     store = ScriptedStore()
     appender = Appender(as_backend(store), EngineOptions())
     appender._main.last_size, appender._main.last_seconds = 2, 100.0
@@ -252,8 +249,7 @@ def test_a_leader_gathers_the_callers_it_has_just_woken_when_the_store_is_slow(
     thread = threading.Thread(target=lambda: _call(callers, b"leader"), daemon=True)
     callers.threads.append(thread)
     thread.start()
-    while appender._main._gathering is None:
-        assert thread.is_alive()
+    until(lambda: appender._main._gathering is not None, "it gathers", step=0.001)
     _call(callers, b"woken")
     callers.finish()
 

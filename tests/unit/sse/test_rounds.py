@@ -7,6 +7,9 @@ from typing_extensions import override
 
 from tailrace.sse.rounds import TURN, Line, Rounds, Sleeper
 
+MANY = 1000
+"""Turns of the loop, many more than anything here takes."""
+
 
 class Looking(Sleeper):
     """Notes what is new each time it looks, and rests again."""
@@ -28,6 +31,7 @@ async def _all_looked(*lines: Line) -> int:
     while any(line.busy_since is not None for line in lines):
         await asyncio.sleep(0)
         turns += 1
+        assert turns < MANY, "they go on and on"
     return turns
 
 
@@ -37,7 +41,9 @@ def test_everybody_looks_once_and_some_in_each_turn() -> None:
         readers = [Looking(line, [1]) for _ in range(3 * TURN + 1)]
         line.call()
         most = before = 0
-        while line.busy_since is not None:
+        for _ in range(MANY):
+            if line.busy_since is None:
+                break
             await asyncio.sleep(0)
             looked = sum(len(reader.seen) for reader in readers)
             most, before = max(most, looked - before), looked
@@ -52,7 +58,9 @@ def test_who_has_not_looked_yet_sees_two_events_at_once() -> None:
         line, board = Line(Rounds()), [1]
         readers = [Looking(line, board) for _ in range(4 * TURN)]
         line.call()
-        while not readers[TURN - 1].seen:
+        for _ in range(MANY):
+            if readers[TURN - 1].seen:
+                break
             await asyncio.sleep(0)
         board.append(2)
         line.call()

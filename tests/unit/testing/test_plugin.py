@@ -32,7 +32,7 @@ def test_too_much(store):
 def _pytest(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_mine.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
 
 
 def test_a_store_is_printed_with_what_it_declares(tmp_path: Path) -> None:

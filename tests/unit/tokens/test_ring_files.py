@@ -134,8 +134,8 @@ def test_of_two_that_replace_at_once_the_second_sees_what_the_first_wrote(path: 
     second.start()
     # Whether the second waits for the lock by now or comes later, it may not lose the first one's key.
     go_on.set()
-    first.join()
-    second.join()
+    first.join(60)
+    second.join(60)
 
     assert len(KeyRing.from_file(path).keys) == 3
 
