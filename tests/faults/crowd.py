@@ -35,12 +35,15 @@ class Crowd:
 
     def follow(self) -> None:
         """Subscribe at the end of each topic, and wait there. Blocks until all do."""
-        self._here.send(-1)
-        self._here.recv()
+        self._ask(-1)
 
     def leave(self, count: int) -> None:
         """Close all subscriptions once they have received so many records in all. Blocks."""
+        self._ask(count)
+
+    def _ask(self, count: int) -> None:
         self._here.send(count)
+        assert self._here.poll(120), "the readers say nothing"
         self._here.recv()
 
 

@@ -5,6 +5,7 @@ Prints what was acknowledged, what failed, and the longest time that one append 
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -19,6 +20,8 @@ def main(topic: str, seconds: float, threads: int, *, fork: bool) -> None:
     with connect(os.environ[STORE_VARIABLE], retention=Retention(max_age=3600)) as streams:
         streams.topic(topic + "-warm").append(b"opened")
         child = os.fork() if fork else None
+        # Whoever hangs is ended: each for itself, a child inherits no alarm.
+        signal.alarm(round(seconds) + 60)
         label = f"{os.getpid()}".encode()
         acknowledged: list[str] = []
         failed: list[str] = []

@@ -71,7 +71,7 @@ def test_sixteen_threads_begin_sixteen_topics_at_once(server: MariadbServer, dat
     barrier = threading.Barrier(WRITERS)
 
     def write(number: int, store: spi.Backend) -> None:
-        barrier.wait()
+        barrier.wait(60)
         (outcomes[number],) = store.append([spi.Entry(f"run:{number}", [b"first"])], 10.0)
 
     with opened(server.url(database)) as store:
@@ -89,7 +89,7 @@ def test_sixteen_threads_begin_one_topic_at_once(server: MariadbServer, database
     barrier = threading.Barrier(WRITERS)
 
     def write(store: spi.Backend) -> None:
-        barrier.wait()
+        barrier.wait(60)
         outcomes.extend(store.append([spi.Entry("t", [b"x"])], 10.0))
 
     with opened(server.url(database)) as store:

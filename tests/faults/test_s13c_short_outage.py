@@ -11,6 +11,7 @@ from tailrace.testing.drivers import Subscription
 from tailrace.testing.faults import Fail, FaultyBackend
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.reading import PATIENCE, Background, numbered, read_all, take
+from tailrace.testing.servers.waiting import until
 from tailrace.testing.stores import StoreUnderTest
 
 READERS = 8
@@ -82,8 +83,7 @@ def test_away_again_and_again_for_less_than_the_budget(
     topic, writer = connect(faulty, outage_budget=2.0, poll_unsure=0.1).topic(name), connect().topic(name)
     subscription = topic.subscribe_from_tail().__enter__()
     reading = Background(lambda: _poll(subscription, 60, 0.05, PATIENCE))
-    while not faulty.calls["wait"]:
-        time.sleep(0.01)
+    until(lambda: faulty.calls["wait"] > 0, "it waits for hints")
     for number in range(6):
         faulty.go_away()
         writer.append_many(numbered(10, number * 10))
@@ -98,7 +98,9 @@ def test_every_other_read_fails(connect: Connect, faulty: FaultyBackend, name: s
     topic.append_many(numbered(50))
     with topic.subscribe_from_beginning() as subscription:
         found: list[bytes] = []
+        deadline = time.monotonic() + PATIENCE
         while len(found) < 50:
+            assert time.monotonic() < deadline, f"only {len(found)} of 50 records came"
             if len(found) % 5 == 0:
                 faulty.heal()
                 faulty.next("read", Fail())

@@ -14,14 +14,14 @@ from tailrace.backends.sqlite.location import Location
 from tailrace.options import StoreOptions
 from tailrace.retention import Retention
 from tailrace.spi import Appended, Entry, Page, ReadRequest, SweepBudget
+from tailrace.testing.servers.waiting import line_of
 
 
 def start(work: str, path: Path, *arguments: object) -> "subprocess.Popen[str]":
     """Start one. It prints ``ready``, and waits for a line before it begins."""
     command = [sys.executable, __file__, work, str(path), *map(str, arguments)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    assert line_of(process) == "ready\n"
     return process
 
 

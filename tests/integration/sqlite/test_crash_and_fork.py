@@ -1,18 +1,18 @@
 """Processes that die, multiply and crowd: nothing acknowledged is lost, nothing is stored twice, one order for all."""
 
-import os
 import random
 import sqlite3
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from tests.forks.children import child, ended_well
 from tests.integration.sqlite.processes import go, lines, start
 from tests.integration.sqlite.steps import OpenStore, beginning, payloads, put
 
 from tailrace.backends.sqlite import SqliteStore, connections
 from tailrace.backends.sqlite.location import Location
+from tailrace.testing.servers.waiting import until
 
 
 def open_files() -> list[str]:
@@ -23,6 +23,10 @@ def open_files() -> list[str]:
 def inotify_descriptors() -> int:
     """Return how many of them are waits for changes of files."""
     return sum("inotify" in name for name in open_files())
+
+
+def _assert(holds: bool) -> None:
+    assert holds
 
 
 def acknowledged(printed: list[str]) -> list[bytes]:
@@ -42,10 +46,10 @@ def crash_rounds(open_store: OpenStore, path: Path, rounds: int) -> None:
         writer = start("append", path, "t", f"round{number}", 4, 0)
         printed = collect(writer)
         go(writer)
-        while len(printed.lines) < 20 + random.randrange(40):
-            time.sleep(0.001)
+        enough = 20 + random.randrange(40)
+        until(lambda printed=printed, enough=enough: len(printed.lines) >= enough, "it appends", step=0.001)  # type: ignore[misc]
         writer.kill()
-        writer.wait()
+        writer.wait(60)
         known += acknowledged(printed.finish())
     put(store, "t", b"end")
     orders = [reader.finish() for reader in seen]
@@ -72,7 +76,7 @@ class collect:  # noqa: N801 - reads as a verb
         """Wait for the end."""
         self._thread.join(60)
         assert not self._thread.is_alive()
-        self._process.wait()
+        self._process.wait(60)
         self._process.stdin.close()
         self._process.stdout.close()
         return self.lines
@@ -120,17 +124,14 @@ def test_no_connection_is_open_across_a_fork(open_store: OpenStore, path: Path) 
     store = open_store()
     listener = store.watch()
     put(store, "t", b"before")
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            inherited = [name for name in open_files() if name.startswith(str(path))]
-            put(store, "t", b"child")
-            status = 2 if inherited or inotify_descriptors() > others else 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+
+    def look() -> None:
+        inherited = [name for name in open_files() if name.startswith(str(path))]
+        put(store, "t", b"child")
+        assert not inherited
+        assert inotify_descriptors() <= others
+
+    assert ended_well(child(look))
     listener.follow(["t"], [])
     put(store, "t", b"after")
     assert payloads(store, "t", beginning(store, "t")) == [b"before", b"child", b"after"]
@@ -146,19 +147,16 @@ def test_a_fork_waits_for_a_read_in_another_thread_and_does_not_break_it(open_st
 
     def slow(connection: object) -> str:
         inside.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
         return "read"
 
     reader = threading.Thread(target=lambda: results.append(store._session().read(slow)))
     reader.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     threading.Timer(0.1, leave.set).start()
-    child = os.fork()
-    if not child:
-        os._exit(0 if leave.is_set() else 1)
-    _, status = os.waitpid(child, 0)
-    reader.join()
-    assert os.waitstatus_to_exitcode(status) == 0
+    waited_for = ended_well(child(lambda: _assert(leave.is_set())))
+    reader.join(60)
+    assert waited_for
     assert results == ["read"]
 
 
@@ -172,37 +170,36 @@ def test_a_fork_waits_for_a_connection_that_is_being_opened(
 
     def slowly(location: Location) -> sqlite3.Connection:
         opening.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
         return open_reader(location)
 
     monkeypatch.setitem(connections._OPEN, "reader", slowly)
     reader = threading.Thread(target=store.bounds, args=("t",))
     reader.start()
-    assert opening.wait(10)
+    assert opening.wait(60)
     threading.Timer(0.1, leave.set).start()
-    child = os.fork()
-    if not child:
-        os._exit(0 if leave.is_set() else 1)
-    _, status = os.waitpid(child, 0)
-    reader.join()
-    assert os.waitstatus_to_exitcode(status) == 0
+    waited_for = ended_well(child(lambda: _assert(leave.is_set())))
+    reader.join(60)
+    assert waited_for
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_no_store_is_opened_while_a_fork_is_under_way(open_store: OpenStore) -> None:
+def test_no_store_is_opened_while_a_fork_is_under_way(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     # Its connection would be half open in the child, with locks of SQLite's own that nobody there gives back.
+    # For longer than anybody here waits.
+    monkeypatch.setattr(connections, "FORK_SECONDS", 120.0)
     store = open_store()
+    files = store._session().connections
     inside, leave = threading.Event(), threading.Event()
     opened: list[int] = []
 
     def slow(_: object) -> None:
         inside.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
 
     def meanwhile() -> None:
-        assert inside.wait(10)
-        while not store._session().connections._forks:
-            time.sleep(0.001)
+        assert inside.wait(60)
+        until(lambda: files._forks > 0, "a fork is under way", step=0.001)
         opening = threading.Thread(target=lambda: opened.append(id(open_store())))
         opening.start()
         opening.join(0.2)
@@ -214,13 +211,10 @@ def test_no_store_is_opened_while_a_fork_is_under_way(open_store: OpenStore) -> 
     threads = [threading.Thread(target=lambda: store._session().read(slow)), threading.Thread(target=meanwhile)]
     for thread in threads:
         thread.start()
-    assert inside.wait(10)
-    child = os.fork()
-    if not child:
-        os._exit(len(opened))
-    _, status = os.waitpid(child, 0)
+    assert inside.wait(60)
+    none_was_opened = ended_well(child(lambda: _assert(not opened)))
     for thread in threads:
-        thread.join()
-    assert os.waitstatus_to_exitcode(status) == 0
+        thread.join(60)
+    assert none_was_opened
     assert held_up == [True]
     assert len(opened) == 1

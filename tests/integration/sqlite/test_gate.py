@@ -17,6 +17,7 @@ from tailrace.backends.sqlite import SqliteStore, bell
 from tailrace.backends.sqlite.gatefile import NEXT_SECONDS
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Appended, AppendRefused, AppendUnknown, Entry
+from tailrace.testing.servers.waiting import line_of, until
 
 
 def test_a_stopped_process_inside_its_transaction_costs_others_their_timeout_and_no_more(
@@ -25,8 +26,7 @@ def test_a_stopped_process_inside_its_transaction_costs_others_their_timeout_and
     put(store, "t", b"before")
     holder = start("hold", path)
     go(holder)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "holding\n"
+    assert line_of(holder) == "holding\n"
     os.kill(holder.pid, signal.SIGSTOP)
     try:
         for _ in range(2):
@@ -53,8 +53,7 @@ def test_a_process_stopped_while_it_waits_its_turn_holds_nobody_up(store: Sqlite
     claim = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 1); print(); input()"
     command = [sys.executable, "-c", claim, f"{path}-gate"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as next_one:
-        assert next_one.stdout is not None
-        assert next_one.stdout.readline() == "\n"
+        assert line_of(next_one) == "\n"
         with Path(f"{path}-gate").open("r+b") as gate:
             bell.wish(gate.fileno())
         put(store, "t", b"1")
@@ -65,15 +64,14 @@ def test_a_process_stopped_while_it_waits_its_turn_holds_nobody_up(store: Sqlite
             assert isinstance(try_put(store, "t", b"%d" % number, timeout=5.0), Appended)
             assert time.monotonic() - began < NEXT_SECONDS
 
-        next_one.communicate("\n")
+        next_one.communicate("\n", timeout=60)
     assert payloads(store, "t", beginning(store, "t")) == [b"%d" % number for number in range(6)]
 
 
 def test_a_dead_process_releases_the_gate_and_leaves_nothing_of_its_transaction(store: SqliteStore, path: Path) -> None:
     holder = start("hold", path)
     go(holder)
-    assert holder.stdout is not None
-    holder.stdout.readline()
+    line_of(holder)
     holder.kill()
     lines(holder)
     put(store, "t", b"x")
@@ -87,12 +85,12 @@ def test_work_that_began_behind_another_process_and_is_not_finished_in_time_is_u
 
     def hold(connection: sqlite3.Connection) -> tuple[None, tuple[()]]:
         entered.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
         return None, ()
 
     holder = threading.Thread(target=lambda: other._session().write(hold, 5.0))
     holder.start()
-    assert entered.wait(10)
+    assert entered.wait(60)
 
     from tailrace.backends.sqlite import writing
 
@@ -100,19 +98,17 @@ def test_work_that_began_behind_another_process_and_is_not_finished_in_time_is_u
 
     def slow(*arguments: object) -> object:
         begun.set()
-        assert finish.wait(10)
+        assert finish.wait(60)
         return append(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(writing, "append", slow)
     outcomes: list[object] = []
-    caller = threading.Thread(target=lambda: outcomes.append(try_put(store, "t", b"late", timeout=1.0)))
+    caller = threading.Thread(target=lambda: outcomes.append(try_put(store, "t", b"late", timeout=3.0)))
     caller.start()
     # Not before it waits behind the other: finding the gate free, it would do the work itself.
-    while not store._session().gate._blocked:
-        assert caller.is_alive()
-        time.sleep(0.001)
+    until(lambda: bool(store._session().gate._blocked), "it waits behind the other one", step=0.001)
     leave.set()
-    assert begun.wait(10)
+    assert begun.wait(60)
     caller.join()
     assert isinstance(outcomes[0], AppendUnknown)
     assert outcomes[0].error.maybe_stored

@@ -395,6 +395,7 @@ def test_a_full_disk_loses_nothing_and_appends_go_on_once_there_is_room(small_di
     place = store.bounds("t")
     stored, refused = [], None
     while refused is None:
+        assert len(stored) < 1000, "it does not fill the disk"
         payload = b"%06d" % len(stored) + b"x" * 10_000
         outcome = try_put(store, "t", payload)
         if isinstance(outcome, Appended):
