@@ -88,11 +88,11 @@ def elsewhere(cluster: RedisCluster, key: bytes) -> RedisServer:
 def one_on_each(cluster: RedisCluster, prefix: str) -> dict[int, str]:
     """Return a topic on each node, by the node's port."""
     found: dict[int, str] = {}
-    number = 0
-    while len(found) < len(cluster.nodes):
-        found.setdefault(cluster.master_of(keys_of(prefix, f"t{number}").stream).port, f"t{number}")
-        number += 1
-    return found
+    for topic in (f"t{number}" for number in range(1000)):
+        found.setdefault(cluster.master_of(keys_of(prefix, topic).stream).port, topic)
+        if len(found) == len(cluster.nodes):
+            return found
+    raise AssertionError(f"no topic is on some of the {len(cluster.nodes)} nodes: {found}")
 
 
 def test_hints_stay_on_the_nodes_of_their_topics(store: RedisStore) -> None:

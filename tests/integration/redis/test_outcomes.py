@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pytest
 import redis
 from tests.integration.redis.conftest import OpenStore
+from tests.integration.redis.crowd import until
 from tests.integration.redis.steps import append, bounds, refused
 
 from tailrace import DurableStreamUnavailableError, spi
 from tailrace.backends.redis import RedisStore
 from tailrace.testing.faults import FlakyProxy
+from tailrace.testing.reading import Background
 
 
 @pytest.fixture
@@ -133,15 +135,14 @@ def test_more_threads_than_connections_wait_for_one(store: RedisStore, raw: "red
     assert max(most) <= before + 33
 
 
-def test_closing_frees_a_caller_that_waits_for_an_answer(through: RedisStore, raw: "redis.Redis") -> None:
+def test_closing_frees_a_caller_that_waits_for_an_answer(
+    proxy: FlakyProxy, through: RedisStore, store: RedisStore
+) -> None:
     append(through, "t", b"first")
-    raw.execute_command("CLIENT", "PAUSE", "2000", "ALL")
-    outcomes: list[object] = []
-    waiting = threading.Thread(target=lambda: outcomes.extend(through.append([spi.Entry("t", [b"x"])], 10.0)))
-    waiting.start()
-    while not through._nodes.connections._used:  # type: ignore[attr-defined]
-        pass
+    proxy.stall(requests=False)
+    waiting = Background(lambda: through.append([spi.Entry("t", [b"x"])], 120.0))
+    # From now on it waits, for as long as it has time: the answer is held.
+    until(lambda: count(store) == 2)
     through.close()
-    waiting.join(1)
-    assert not waiting.is_alive()
-    assert isinstance(outcomes[0], spi.AppendUnknown)
+    (outcome,) = waiting.result()
+    assert isinstance(outcome, spi.AppendUnknown)
