@@ -12,6 +12,7 @@ import pytest
 from tailrace import DurableStreamUnavailableError, StoreUnusableError, TopicSealedError, spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.testing.servers.postgres import PostgresServer
+from tailrace.testing.servers.waiting import until
 
 
 class Database:
@@ -228,7 +229,7 @@ def test_an_append_that_may_wait_goes_on_when_the_lock_is_released(database: Dat
     with database.connect() as other:
         with other.transaction():
             other.execute("SELECT 1 FROM tailrace.topics FOR UPDATE")
-            waiting = threading.Thread(target=lambda: outcomes.append(append(store, "t", b"b", timeout=10.0)))
+            waiting = threading.Thread(target=lambda: outcomes.append(append(store, "t", b"b", timeout=60.0)))
             waiting.start()
             until_somebody_waits(database)
         waiting.join()
@@ -243,7 +244,7 @@ def test_a_connection_that_is_ended_during_an_append_leaves_it_unknown(database:
     with database.connect() as other:
         with other.transaction():
             other.execute("SELECT 1 FROM tailrace.topics FOR UPDATE")
-            waiting = threading.Thread(target=lambda: outcomes.append(append(store, "t", b"b", timeout=10.0)))
+            waiting = threading.Thread(target=lambda: outcomes.append(append(store, "t", b"b", timeout=60.0)))
             waiting.start()
             until_somebody_waits(database)
             database.execute(
@@ -257,12 +258,8 @@ def test_a_connection_that_is_ended_during_an_append_leaves_it_unknown(database:
 
 
 def until_somebody_waits(database: Database) -> None:
-    deadline = time.monotonic() + 10
-    while not database.execute(
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    until(lambda: bool(database.execute(waiting)), "somebody waits for a lock")
 
 
 def test_a_server_that_hangs_is_left_at_the_timeout_and_the_append_is_unknown(

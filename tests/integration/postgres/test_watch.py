@@ -1,12 +1,12 @@
 """Hints come for followed topics only, over one connection, however they come; a server that is gone is noticed."""
 
 import contextlib
-import os
 import threading
 import time
 
 import psycopg
 import pytest
+from tests.forks.children import child, ended_well
 from tests.integration.postgres.conftest import Watching
 from tests.integration.postgres.heads import Heads, moved
 
@@ -262,16 +262,12 @@ def test_a_second_connection_that_can_not_be_had_is_no_reason_to_ask(
 
 def test_a_child_lets_go_and_its_parent_goes_on_hearing(heads: Heads, watch: PostgresWatch) -> None:
     watch.follow({"a"}, ())
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            watch.disown()
-            watch.close()
-            code = 0
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    def let_go() -> None:
+        watch.disown()
+        watch.close()
+
+    assert ended_well(child(let_go))
     heads.move("a")
     assert moved(watch, {"a"}) == {"a"}
 

@@ -19,7 +19,7 @@ from tailrace.testing.servers.accounts import Account, within_reach
 from tailrace.testing.servers.families import children, runs
 from tailrace.testing.servers.postgres import Flavour, PgBouncer, PostgresServer, flavour, flavours
 from tailrace.testing.servers.postgres.clusters import environment
-from tailrace.testing.servers.waiting import until
+from tailrace.testing.servers.waiting import line_of, until
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +162,7 @@ def test_a_killed_test_process_takes_its_servers_along() -> None:
     # A folder for all that is shared, so that nothing is left of what it made.
     with PostgresServer() as ours:
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as tests:
-            assert tests.stdout is not None
-            pid, folder = tests.stdout.readline().split()
+            pid, folder = line_of(tests).split()
             tests.kill()
         until(lambda: not runs(int(pid)), "the server is gone")
         assert ours.execute("SELECT 1") == [(1,)]
@@ -191,7 +190,9 @@ def test_data_directories_are_made_once_and_removed_with_the_process_that_made_t
         Path(folder).chmod(0o711)
         own = {**os.environ, "TMPDIR": folder}
         own.pop("TAILRACE_TEST_SERVERS", None)
-        done = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=own, capture_output=True, text=True, timeout=200, check=True
+        )
         first, second = done.stdout.split()
         assert first == second
         assert list(Path(folder).iterdir()) == []

@@ -14,7 +14,7 @@ from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers import ServerFailedError, ServerMissingError
 from tailrace.testing.servers.redis import Flavour, RedisServer, RespError
 from tailrace.testing.servers.redis.server import Aof
-from tailrace.testing.servers.waiting import until
+from tailrace.testing.servers.waiting import line_of, until
 
 
 def test_it_is_what_it_says_it_is(server: RedisServer, kind: Flavour) -> None:
@@ -144,8 +144,7 @@ def test_a_killed_test_process_takes_its_servers_along() -> None:
         "    print(server.pid, server.folder, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as tests:
-        assert tests.stdout is not None
-        pid, folder = tests.stdout.readline().split()
+        pid, folder = line_of(tests).split()
         tests.kill()
     try:
         until(lambda: not _runs(int(pid)), "the server is gone")

@@ -1,6 +1,5 @@
 """A database of an application's own, with the tables of a store in it, on either kind of server."""
 
-import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ from tailrace import spi
 from tailrace.options import StoreOptions, parse_url
 from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
+from tailrace.testing.servers.waiting import until
 
 Server: TypeAlias = PostgresServer | MariadbServer
 
@@ -85,11 +85,8 @@ class Place:
             if self.postgres
             else "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
         )
-        deadline = time.monotonic() + 15
-        while not self.server.execute(statement, database=self.name):
-            assert time.monotonic() < deadline, "nobody waits"
-            # MariaDB answers from what it saw last time to whoever asks again within a tenth of a second.
-            time.sleep(0.15)
+        # MariaDB answers from what it saw last time to whoever asks again within a tenth of a second.
+        until(lambda: bool(self.server.execute(statement, database=self.name)), "somebody waits for a lock", step=0.15)
 
     def close(self) -> None:
         """Close everything, and remove it."""

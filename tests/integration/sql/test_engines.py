@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import create_async_engine
+from tests.forks.children import child, ended_well
 from tests.integration.sql.places import Place, contents
 
 import tailrace
@@ -139,18 +140,7 @@ def test_a_forked_child_gets_connections_of_its_own(place: Place) -> None:
     engine = place.engine()
     with closing(tailrace.connect(engine)) as client:
         client.topic("t").append(b"parent")
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            try:
-                client.topic("t").append(b"child")
-                os.write(writing, b"done")
-            finally:
-                os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading, "rb") as told:
-            assert told.read() == b"done"
-        os.waitpid(child, 0)
+        assert ended_well(child(lambda: client.topic("t").append(b"child")))
         client.topic("t").append(b"parent again")
         assert contents(client, "t") == [b"parent", b"child", b"parent again"]
 

@@ -19,6 +19,7 @@ from tailrace.options import StoreOptions, parse_url
 from tailrace.spi import Migration
 from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
+from tailrace.testing.servers.waiting import line_of
 
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
 NEWEST = postgres_schema.newest()
@@ -210,8 +211,7 @@ def test_ten_processes_at_once_make_them_once(bare: Bare) -> None:
         for _ in range(10)
     ]
     for process in started:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert line_of(process) == "ready\n"
     for process in started:
         assert process.stdin is not None
         process.stdin.write("go\n")
