@@ -20,6 +20,7 @@ from tailrace.retention import Retention
 from tailrace.testing.builtin import SqliteUnderTest
 from tailrace.testing.peers import Argument, OtherProcess, Peer
 from tailrace.testing.servers.ports import PortClaim
+from tailrace.testing.servers.waiting import line_of
 from tailrace.testing.stores import StoreUnderTest
 
 TOP = Path(__file__).parents[1]
@@ -87,8 +88,7 @@ class HttpServer:
         return answer
 
     def _answer(self) -> Any:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = line_of(self.process)
         assert line, f"the server ended with status {self.process.wait(30)}"
         return pickle.loads(base64.b64decode(line))
 

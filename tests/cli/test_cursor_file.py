@@ -7,6 +7,7 @@ from tests.cli.commands import Command
 
 import tailrace
 from tailrace.cli.exits import Code
+from tailrace.testing.servers.waiting import line_of
 
 
 def test_it_goes_on_where_it_stopped(run: Command, db: str, home: Path, streams: tailrace.StreamClient) -> None:
@@ -46,9 +47,8 @@ def test_killed_while_it_writes_it_misses_nothing(run: Command, db: str, streams
     streams.topic("t").seal()
     tail = ("tail", "t", "--cursor-file", "place", "--store", db)
     process = run.start(*tail)
-    assert process.stdout is not None
     # The pipe holds less than the topic: it is killed in, or shortly before, a write that can not finish.
-    first = process.stdout.readline()
+    first = line_of(process)
     process.kill()
     before = (first + process.stdout.read()).split(b"\n")[:-1]
     process.wait()

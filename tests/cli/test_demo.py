@@ -105,10 +105,11 @@ def test_roles_whose_referee_was_killed_end_by_themselves(run: Command, text: Pa
     next(line for line in process.stdout if b"kill 1" in line)
     pids = children(process.pid)
     process.kill()
-    process.communicate()
+    # Until nobody has its pipes any more.
+    process.communicate(timeout=60)
     deadline = time.monotonic() + 30
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "the roles go on"
         time.sleep(0.05)
 
 

@@ -5,7 +5,6 @@ import os
 import shlex
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from tests.cli.commands import Command
 
 import tailrace
 from tailrace.cli.exits import Code
+from tailrace.testing.servers.waiting import line_of
 
 
 def described(run: Command, db: str, topic: str = "t") -> dict[str, object]:
@@ -103,18 +103,13 @@ def test_a_watching_sweep_goes_on_until_it_is_ended(db: str, streams: tailrace.S
     # As a service is run: nobody has told Python not to buffer.
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen([*command, "--store", db], stdout=subprocess.PIPE, env=environ) as sweeping:
-        # A sweep that finds nothing says nothing: not for ever.
-        overdue = threading.Timer(60, sweeping.kill)
-        overdue.start()
         try:
-            assert sweeping.stdout is not None
-            assert json.loads(sweeping.stdout.readline())["records"] == 3
+            assert json.loads(line_of(sweeping))["records"] == 3
             topic.append_many([b"x"] * 7)
-            assert json.loads(sweeping.stdout.readline())["records"] == 7
+            assert json.loads(line_of(sweeping))["records"] == 7
             sweeping.terminate()
             assert sweeping.wait(10) == Code.TERMINATED
         finally:
-            overdue.cancel()
             sweeping.kill()
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,7 @@ from tests.http.doors.serving import drained, listener
 from tests.workflow.http.storing import announcing
 
 from tailrace.cli.exits import Code
+from tailrace.testing.servers.waiting import line_of, until
 from tailrace.workflow.payloads.transport import PATH
 
 _VERSION = "x-durable-workflow-control-plane-version"
@@ -56,8 +58,7 @@ class Started:
             options = ("--port", str(free_port()), *options)
         store = () if "--store" in options else ("--store", "memory://")
         process = self._run.start("serve", *store, *options)
-        assert process.stdout is not None
-        said = process.stdout.readline().decode()
+        said = line_of(process).decode()
         assert said.startswith("listening on "), (said, process.stderr and process.stderr.read())
         return process, said.split()[-1]
 
@@ -131,8 +132,10 @@ def test_a_signal_ends_streams_to_be_resumed_and_then_the_process(
         client.post("/v1/topics/t/records", content=b"hello")
         with client.stream("GET", "/v1/topics/t/events", params={"start": "beginning"}) as stream:
             lines = stream.iter_lines()
+            # There are lines for as long as the stream is open.
+            overdue = time.monotonic() + PATIENCE
             while "hello" not in next(lines):
-                pass
+                assert time.monotonic() < overdue, "the record does not come"
             process.send_signal(number)
             rest = list(lines)
 
@@ -148,10 +151,9 @@ def test_a_signal_ends_reads_that_wait_to_be_tried_again(start: Started) -> None
         token = client.post("/v1/topics/t/checkpoint").json()["token"]
         waiting = b"GET /v1/topics/t/records?wait=60&cursor=" + token.encode() + b" HTTP/1.1\r\nhost: localhost\r\n\r\n"
         host, _, port = url.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port))) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             connection.sendall(waiting)
-            while "tailrace_server_streams 1\n" not in client.get("/metrics").text:
-                pass
+            until(lambda: "tailrace_server_streams 1\n" in client.get("/metrics").text, "the read waits")
             process.terminate()
             answer = drained(connection)
     assert answer.startswith(b"HTTP/1.1 503 ")
@@ -198,10 +200,9 @@ def test_a_signal_ends_reads_of_workflow_streams_with_an_answer(start: Started, 
         client.post(items, json={"items": [{}]})
         waiting = f"GET {items}?from=1&wait_seconds=60 HTTP/1.1\r\nhost: localhost\r\n{_VERSION}: 2\r\n\r\n"
         host, _, port = url.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port))) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             connection.sendall(waiting.encode())
-            while "tailrace_server_streams 1\n" not in client.get("/metrics").text:
-                pass
+            until(lambda: "tailrace_server_streams 1\n" in client.get("/metrics").text, "the read waits")
             process.terminate()
             answer = drained(connection)
     assert answer.startswith(b"HTTP/1.1 200 ")
@@ -229,8 +230,7 @@ def test_with_access_keys_only_their_holders_are_let_in_until_they_are_revoked(
         assert again.json()["records"] == []
         assert client.post("/v1/tickets", json={"prefix": "r"}, headers=bearer).status_code == 403
         run("access", "revoke", file, key.split("_")[1])
-        while client.get("/v1/topics/run:1", headers=bearer).status_code != 401:
-            pass
+        until(lambda: client.get("/v1/topics/run:1", headers=bearer).status_code == 401, "the key is refused")
         assert client.get("/v1/topics/run:1", params={"ticket": ticket}).status_code == 401
     process.terminate()
     log = ended(process, Code.TERMINATED)

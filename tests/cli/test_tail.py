@@ -15,6 +15,7 @@ from tailrace.cli.exits import Code
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.retention import Retention
 from tailrace.spi import Backend, ReadOutcome, ReadRequest
+from tailrace.testing.servers.waiting import line_of
 
 
 def fill(streams: tailrace.StreamClient, *payloads: bytes, sealed: bool = True) -> tailrace.Topic:
@@ -117,7 +118,7 @@ def test_a_reader_that_goes_ends_it_quietly(run: Command, db: str, streams: tail
     process = run.start("tail", "t", "--store", db)
     assert process.stdout is not None
     assert process.stderr is not None
-    process.stdout.readline()
+    line_of(process)
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(30) == Code.READER_GONE
@@ -130,7 +131,7 @@ def test_a_reader_that_goes_is_noticed_while_nothing_comes(
     process = run.start("tail", "t", "--store", db)
     assert process.stdout is not None
     assert process.stderr is not None
-    assert process.stdout.readline() == b"only\n"
+    assert line_of(process) == b"only\n"
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(30) == Code.READER_GONE
@@ -142,8 +143,7 @@ def test_a_signal_ends_a_long_wait_cleanly(
 ) -> None:
     fill(streams, b"only", sealed=False)
     process = run.start("tail", "t", "--store", db)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"only\n"
+    assert line_of(process) == b"only\n"
     began = time.monotonic()
     process.send_signal(number)
     out, err = process.communicate(timeout=30)

@@ -21,7 +21,7 @@ from tailrace.server import Application, Gate, ServerSettings, listening, proces
 from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import PortClaim
 from tailrace.testing.servers.started import Started
-from tailrace.testing.servers.waiting import listens
+from tailrace.testing.servers.waiting import listens, until
 from tailrace.tokens import KeyRing
 
 T = TypeVar("T")
@@ -119,9 +119,8 @@ class LocalServer(Started):
         begun = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(begun)), name="local-server")
         self._thread.start()
-        begun.wait()
-        while not _accepts(self.port):
-            assert self._thread.is_alive(), "the server ended instead of listening"
+        assert begun.wait(60), "its loop does not run"
+        until(self._listens, "the server listens")
 
     @override
     def close(self) -> None:
@@ -138,6 +137,11 @@ class LocalServer(Started):
             return work()
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(10)
+
+    def _listens(self) -> bool:
+        assert self._thread is not None
+        assert self._thread.is_alive(), "the server ended instead of listening"
+        return listens(("127.0.0.1", self.port))
 
     async def _serve(self, begun: threading.Event) -> None:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
@@ -171,10 +175,3 @@ class Replica(ServerNode):
     @override
     def _serves(self) -> bool:
         return listens(self.address)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        return listens(("127.0.0.1", port))
-    except OSError:
-        return False

@@ -10,7 +10,8 @@ from tests.http.server import Replica
 import tailrace
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.testing.leaks import no_leaks
-from tailrace.testing.reading import PATIENCE, Background, numbered, payloads, read_all, take
+from tailrace.testing.reading import Background, numbered, payloads, read_all, take
+from tailrace.testing.servers.waiting import until
 
 
 def test_readers_go_on_by_themselves_when_the_server_was_killed(replica: Callable[..., Replica]) -> None:
@@ -72,8 +73,8 @@ def test_appends_while_the_server_is_killed_are_stored_once_or_told(
         with topic.subscribe_from_beginning() as subscription:
             writers = [Background(lambda writer=writer: append(streams, writer)) for writer in range(4)]  # type: ignore[misc]
             for _ in range(kills):
-                before = sum(outcome == "appended" for outcome in tuple(known.values()))
-                wait_until(lambda before=before: sum(o == "appended" for o in tuple(known.values())) > before + 20)  # type: ignore[misc]
+                before = appended(known)
+                until(lambda enough=before + 20: appended(known) > enough, "appends go on", timeout=60)  # type: ignore[misc]
                 server.kill()
                 server.start()
             ended.set()
@@ -145,16 +146,13 @@ def test_a_replica_that_goes_for_good_is_replaced_by_another(replica: Callable[.
         assert read_all(there.topic("t").subscribe_from_cursor(cursor), 1) == numbered(1, 2)
 
 
+def appended(known: dict[bytes, str]) -> int:
+    return sum(outcome == "appended" for outcome in tuple(known.values()))
+
+
 def outcome(topic: tailrace.Topic) -> str:
     try:
         topic.append(b"x")
     except DurableStreamUnavailableError as error:
         return "unknown" if error.maybe_stored else "refused"
     return "appended"
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

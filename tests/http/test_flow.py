@@ -10,6 +10,8 @@ import pytest
 from tests.http.reader import Reader, path_of
 from tests.http.server import LocalServer
 
+from tailrace.testing.reading import Background
+
 
 @pytest.fixture(params=["sqlite", "redis"])
 def replicas(request: pytest.FixtureRequest, serve: Callable[..., LocalServer], store: str) -> list[LocalServer]:
@@ -32,7 +34,7 @@ def test_break_off_after_any_record_and_go_on_elsewhere(replicas: list[LocalServ
             reader.reset()
         with Reader(there.port, path_of(run, cursor=token), last_id) as reader:
             rest = reader.until_records(count - k)
-            worker.join()
+            worker.join(60)
             server = random.choice(replicas)
             server.streams.topic(run).seal()
             reader.to_end()
@@ -81,14 +83,16 @@ def test_s29c_no_event_is_in_neither_the_snapshot_nor_the_stream(server: LocalSe
             number += 1
         topic.seal()
 
-    worker = threading.Thread(target=work)
-    worker.start()
+    worker = Background(work)
     starts = []
-    for _ in range(15):
-        token = client.post(f"{url}/checkpoint").json()["token"]
-        starts.append((token, len(snapshot)))
-    over.set()
-    worker.join()
+    try:
+        for _ in range(15):
+            token = client.post(f"{url}/checkpoint").json()["token"]
+            starts.append((token, len(snapshot)))
+    finally:
+        # Or it would append for as long as the process lives.
+        over.set()
+    worker.result()
 
     for token, known in starts:
         with Reader(server.port, path_of("orders", cursor=token)) as reader:

@@ -1,6 +1,5 @@
 """Event streams in a FastAPI application: the same as those of the server, and the application decides who reads."""
 
-import time
 from collections.abc import Callable
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from tailrace import InvalidArgumentError, InvalidTokenError, InvalidTypeError
 from tailrace.integrations.asgi import EventStreams
 from tailrace.server import Application
 from tailrace.sse import StreamSettings
+from tailrace.testing.servers.waiting import until
 from tailrace.tokens import KeyRing, TokenKind, Tokens
 
 RING = KeyRing.new()
@@ -63,14 +63,6 @@ def shop(serve: Callable[..., LocalServer]) -> tuple[LocalServer, Shop]:
     return server, made[0]
 
 
-def soon(condition: Callable[[], bool]) -> None:
-    """Wait until it holds: an application goes on for a moment after its client has everything."""
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_stream_goes_on_after_the_id_that_was_seen_last(shop: tuple[LocalServer, Shop]) -> None:
     server, _ = shop
     topic = server.streams.topic("order:1")
@@ -103,7 +95,8 @@ def test_the_end_is_told_and_who_comes_back_is_sent_away_for_good(shop: tuple[Lo
     with Reader(server.port, "/orders/1/events?start=beginning", reader.last_id) as reader:
         reader.to_end()
     assert reader.response.status == 204
-    soon(lambda: application.afterwards == ["1", "1"])
+    # An application goes on for a moment after its client has everything.
+    until(lambda: application.afterwards == ["1", "1"], "what comes after both responses is done")
 
 
 def test_tokens_of_others_are_refused_by_the_application(shop: tuple[LocalServer, Shop]) -> None:
@@ -137,7 +130,7 @@ def test_draining_ends_every_stream_resumably(shop: tuple[LocalServer, Shop]) ->
         server.call(application.events.drain)
         reader.to_end()
     assert reader.parser.blocks[-1] == ("retry", "id")
-    soon(lambda: application.events.count == 0)
+    until(lambda: application.events.count == 0, "the streams are over")
 
 
 def test_a_topic_of_the_blocking_client_is_refused_in_one_sentence(server: LocalServer) -> None:

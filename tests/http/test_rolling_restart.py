@@ -14,6 +14,7 @@ from tests.http.server import Replica
 
 from tailrace import connect
 from tailrace.testing.servers.nginx import Nginx
+from tailrace.testing.servers.waiting import until
 
 BACK_WITHIN = 10.0
 
@@ -72,7 +73,7 @@ class _Worker:
 
     def _work(self) -> None:
         topic = self._streams.topic("rolling")
-        self._begin.wait()
+        assert self._begin.wait(300)
         while not self._over.wait(self._every):
             topic.append(b"%d" % self.written)
             self.written += 1
@@ -112,8 +113,7 @@ async def _until_seen(reader: LiveReader, number: int) -> None:
 
 
 def _wait_for(worker: _Worker, written: int) -> None:
-    while worker.written < written:
-        time.sleep(0.01)
+    until(lambda: worker.written >= written, "the worker goes on", timeout=60)
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from tests.http.reader import Reader, path_of
 from tests.http.server import LocalServer
 
 from tailrace.testing.servers.nginx import Nginx
+from tailrace.testing.servers.waiting import until
 
 COMPRESSING = ("gzip on", "gzip_types *", "gzip_min_length 0", "gzip_proxied any", "gzip_http_version 1.0")
 
@@ -75,7 +76,4 @@ def test_the_server_learns_through_a_proxy_that_a_client_has_gone(way: tuple[Loc
         reader.until(lambda seen: bool(seen.last_id))
         reader.reset()
 
-    deadline = time.monotonic() + 10
-    while server.call(lambda: server.application.service.live.count):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: server.call(lambda: server.application.service.live.count) == 0, "the server lets go of it")

@@ -51,7 +51,7 @@ def test_slow_stalled_and_fast_readers(
         readers = [LiveReader(server.port, path) for _ in range(fast)]
         running = [asyncio.ensure_future(reader.run()) for reader in readers]
         for reader in readers:
-            await reader.connected.wait()
+            await asyncio.wait_for(reader.connected.wait(), 60)
         writer = threading.Thread(target=write)
         writer.start()
         await asyncio.wait_for(asyncio.gather(*running), 120)

@@ -202,7 +202,7 @@ def test_clients_that_vanish_leave_no_stream_and_no_thread(guarded: LocalServer)
     live = guarded.application.service.live
 
     def stream() -> socket.socket:
-        sock = socket.create_connection(("127.0.0.1", guarded.port))
+        sock = socket.create_connection(("127.0.0.1", guarded.port), timeout=PATIENCE)
         sock.sendall(request)
         return sock
 

@@ -10,6 +10,7 @@ from tests.cli.runs.conftest import HERE, Runs
 
 from tailrace.cli.exits import Code
 from tailrace.cli.runs import table
+from tailrace.testing.servers.waiting import line_of
 from tailrace.workflow import RunStreams, Status, Stream
 
 PATIENCE = 60.0
@@ -107,7 +108,7 @@ def test_follow_hands_on_each_item_at_once(db: str, streams: RunStreams) -> None
         assert following.stdout is not None
         for number in range(3):
             streams.append("s", [number])
-            assert following.stdout.readline() == b"%d\n" % number
+            assert line_of(following) == b"%d\n" % number
         streams.close("s")
         assert (following.stdout.read(), following.wait(PATIENCE)) == (b"", 0)
 
@@ -117,6 +118,6 @@ def test_follow_ends_when_nobody_reads_any_more(db: str, streams: RunStreams) ->
     command = [sys.executable, "-m", "tailrace.cli", "runs", "follow", *HERE, "s", "--store", db]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as following:
         assert following.stdout is not None
-        following.stdout.readline()
+        line_of(following)
         following.stdout.close()
         assert following.wait(PATIENCE) == Code.READER_GONE

@@ -22,11 +22,13 @@ PATIENCE = 20.0
 
 def listener() -> socket.socket:
     """Return a socket that is bound to a port below those that the system gives to clients."""
-    while True:
+    taken: OSError | None = None
+    for _ in range(100):
         try:
             return listen("127.0.0.1", random.randrange(18_000, 32_000))
-        except OSError:
-            continue
+        except OSError as refused:
+            taken = refused
+    raise AssertionError("none of a hundred ports can be listened on") from taken
 
 
 class Server(uvicorn.Server):

@@ -10,6 +10,7 @@ import pytest
 from tests.http.doors.serving import PATIENCE, listener
 
 from tailrace.server import process as serving
+from tailrace.testing.servers.waiting import line_of
 
 HANGS = """
 import sys, threading
@@ -32,8 +33,7 @@ def test_a_store_that_hangs_does_not_hold_the_process_beyond_its_grace(number: s
         port = bound.getsockname()[1]
     command = [sys.executable, "-c", HANGS, str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"listening\n"
+        assert line_of(process) == b"listening\n"
         # Answered, so the handlers of signals are in place.
         assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code == 200
         process.send_signal(number)
