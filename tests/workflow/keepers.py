@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -16,6 +17,9 @@ from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.testing.servers.waiting import until
 from tailrace.workflow.embedded import EmbeddedService
 from tailrace.workflow.model import Appended, NewItem, StreamRef
+
+PATIENCE = 120.0
+"""Seconds for an append, with all that goes wrong."""
 
 TOP = Path(__file__).parents[2]
 
@@ -62,11 +66,14 @@ class Line:
 
     def append(self, stream: StreamRef, items: Sequence[NewItem]) -> Appended:
         """Append; return once it is known what came of it."""
+        deadline = time.monotonic() + PATIENCE
         while True:
+            assert time.monotonic() < deadline, f"not answered, though asked {self.asked_again} times again"
             try:
                 if self._connection is None:
                     self._connection = Client(self._address)
                 self._connection.send((stream, items))
+                assert self._connection.poll(PATIENCE), "the keeper says nothing"
                 answer: Any = self._connection.recv()
             except (OSError, EOFError):
                 self._connection = None

@@ -125,8 +125,10 @@ def falls(place: Place, crowd: Crowd, streams: int, each: int, midst: int) -> tu
             # Nobody writes while it holds anything.
             doomed.kill()
         survivor.begin(sweep, place.url, NEVER)
+        overdue = time.monotonic() + 60 + streams * each / 500
         while survivor.quiet():
             began = time.monotonic()
+            assert began < overdue, "the sweep does not come to an end"
             place.shared.append(live, items("x"))
             waits.append(time.monotonic() - began)
             if len(waits) % 1000 == 0:

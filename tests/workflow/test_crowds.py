@@ -123,7 +123,7 @@ def test_s12_sixteen_threads_open_streams_of_a_new_run_at_once(
 
     def opened(number: int) -> int:
         stream = run.stream("s" if same else f"s{number}")
-        barrier.wait()
+        barrier.wait(60)
         return service.append(stream, items([number])).offsets[0]
 
     callers = [Background(lambda number=number: opened(number)) for number in range(THREADS)]  # type: ignore[misc]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from tests import polling
 from tests.forks.children import child, ended_well
 from tests.workflow.databases import Between
 from tests.workflow.items import items, payloads
@@ -27,8 +28,7 @@ def use(service: EmbeddedService, stream: StreamRef) -> None:
 
     async def run() -> None:
         waiting = asyncio.create_task(service.subscribe_async(stream, from_offset=at, wait_seconds=60))
-        while service.engine.stats()["subscriptions"] < 2:
-            await asyncio.sleep(0.01)
+        await polling.until(lambda: waiting.done() or service.engine.stats()["subscriptions"] >= 2, "both wait")
         await asyncio.to_thread(service.append, stream, items("y"))
         assert (await waiting).next_offset == at + 1
 

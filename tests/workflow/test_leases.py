@@ -54,7 +54,7 @@ def test_s29_a_producer_is_lost_once_whoever_sweeps_at_the_same_time(place: Plac
             sweeper.database.now = clock.now  # type: ignore[attr-defined]
 
         def lost(sweeper: EmbeddedService, barrier: threading.Barrier = barrier) -> int:
-            barrier.wait()
+            barrier.wait(60)
             return sweeper.sweep().lost_producers
 
         at_once = [Background(lambda one=one: lost(one)) for one in sweepers]  # type: ignore[misc]

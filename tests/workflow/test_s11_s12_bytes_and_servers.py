@@ -35,7 +35,7 @@ def test_s12_sixteen_threads_open_sixteen_streams_whatever_a_server_is_set_to(un
     run, barrier = unusual.stream().run, threading.Barrier(16)
 
     def opened(number: int) -> int:
-        barrier.wait()
+        barrier.wait(60)
         return unusual.shared.append(run.stream(f"s{number}"), items([number])).offsets[0]
 
     callers = [Background(lambda number=number: opened(number)) for number in range(16)]  # type: ignore[misc]

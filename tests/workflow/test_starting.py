@@ -17,7 +17,7 @@ def at_once(calls: Sequence[Callable[[], RunInfo]]) -> list[RunInfo | DurableStr
     found: list[RunInfo | DurableStreamError] = []
 
     def one(call: Callable[[], RunInfo]) -> None:
-        together.wait()
+        together.wait(60)
         try:
             found.append(call())
         except DurableStreamError as exc:

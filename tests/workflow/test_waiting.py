@@ -2,11 +2,10 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable
 from functools import partial
 
 import pytest
+from tests.polling import until
 from tests.workflow.databases import Between
 from tests.workflow.items import items
 from tests.workflow.places import Place
@@ -32,16 +31,8 @@ async def waiting(service: EmbeddedService, stream: StreamRef, at: int, many: in
     """Return tasks of which each waits for the next item."""
     tasks = [asyncio.create_task(service.subscribe_async(stream, from_offset=at, wait_seconds=60)) for _ in range(many)]
     # Live: whoever is not yet has a look of his own under way.
-    await eventually(lambda: service.engine.stats()["live_subscriptions"] == many)
+    await until(lambda: service.engine.stats()["live_subscriptions"] == many, "all wait")
     return tasks
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until something is so, without keeping the loop."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 def test_a_thousand_who_wait_hold_no_thread_and_one_append_wakes_them_with_few_reads(place: Place) -> None:
@@ -151,9 +142,9 @@ def test_what_waits_ends_when_the_service_is_closed(place: Place) -> None:
     blocked = Background(lambda: service.subscribe(stream, from_offset=1, wait_seconds=60))
 
     async def run() -> None:
-        await eventually(lambda: service.engine.stats()["subscriptions"] == 1)
+        await until(lambda: service.engine.stats()["subscriptions"] == 1, "the first one waits")
         tasks = [asyncio.create_task(service.subscribe_async(stream, from_offset=1, wait_seconds=60))]
-        await eventually(lambda: service.engine.stats()["subscriptions"] == 2)
+        await until(lambda: service.engine.stats()["subscriptions"] == 2, "the second one waits")
         service.close()
         with pytest.raises(DurableStreamUnavailableError):
             await tasks[0]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from durable_workflow import WorkflowStreamAppendItem as Item
 from durable_workflow.external_storage import LocalFilesystemExternalStorage
+from tests.polling import until
 from tests.workflow.http.api import Api, a_run, serving
 from tests.workflow.http.published import published
 
@@ -198,5 +199,4 @@ def test_a_value_in_its_own_storage_comes_back_as_it_was(api: Api, tmp_path_fact
 
 async def waits(api: Api, count: int) -> None:
     """Return once so many reads wait in the server."""
-    while api.server.application.service.live.count != count:
-        await asyncio.sleep(0.005)
+    await until(lambda: api.server.application.service.live.count == count, f"{count} reads wait")

@@ -184,9 +184,10 @@ class DriverContract:
         for thread in (reader, *writers):
             thread.start()
         for writer in writers:
-            writer.join()
+            writer.join(60)
         done.set()
-        reader.join()
+        reader.join(60)
+        assert not any(thread.is_alive() for thread in (reader, *writers))
 
         assert wrong == []
         assert driver.get(uri, LIMIT) in versions

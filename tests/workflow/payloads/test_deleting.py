@@ -1,7 +1,7 @@
 """S28: deleting an object beside whoever uploads, claims or deletes it, in every order."""
 
-import contextlib
 import threading
+import time
 from functools import partial
 
 import pytest
@@ -24,10 +24,15 @@ from tailrace.workflow.payloads.places import address
 
 def uploaded_and_appended(scene: Scene, stream: StreamRef, content: bytes) -> RuntimeReference:
     """Do as a client does, whose uploads may be discarded before it refers to them: again."""
+    deadline = time.monotonic() + 60
     while True:
-        with contextlib.suppress(PayloadExpiredError, PayloadNotFoundError, PayloadUnavailableError):
+        try:
             reference = scene.upload(content)
             scene.append(stream, reference)
+        except (PayloadExpiredError, PayloadNotFoundError, PayloadUnavailableError):
+            if time.monotonic() > deadline:
+                raise
+        else:
             return reference
 
 
@@ -206,7 +211,10 @@ def test_what_an_append_has_claimed_is_there_whatever_sweeps_and_other_producers
     stop = threading.Event()
 
     def sweep() -> None:
-        while not stop.is_set():
+        # Longer and longer apart: on a slow machine no producer would ever come in between.
+        for pause in range(10**6):
+            if stop.wait(pause / 1000):
+                return
             scene.age()
             scene.service.sweep()
 
@@ -216,9 +224,10 @@ def test_what_an_append_has_claimed_is_there_whatever_sweeps_and_other_producers
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
     stop.set()
-    sweeper.join()
+    sweeper.join(60)
+    assert not any(thread.is_alive() for thread in (*threads, sweeper))
     assert missing == []
 
     # Whatever is still referred to is there; and once nothing is, nothing is left.
