@@ -89,7 +89,7 @@ def test_async_iteration_ends_with_the_subscription(url: str) -> None:
 def test_several_loops_share_a_channel(url: str) -> None:
     async def listen(channel: aio.Channel, ready: threading.Barrier) -> bytes | object:
         async with await channel.topic("loops").subscribe() as subscription:
-            await asyncio.to_thread(ready.wait)
+            await asyncio.to_thread(ready.wait, 60)
             return await subscription.receive(20)
 
     channel = asyncio.run(aio.connect(url))
@@ -98,7 +98,7 @@ def test_several_loops_share_a_channel(url: str) -> None:
     threads = [threading.Thread(target=lambda: answers.append(asyncio.run(listen(channel, ready)))) for _ in range(3)]
     for thread in threads:
         thread.start()
-    ready.wait()
+    ready.wait(60)
     asyncio.run(channel.topic("loops").publish(b"x"))
     for thread in threads:
         thread.join()

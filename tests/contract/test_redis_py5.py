@@ -15,7 +15,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with nothing but that release: put in front, it hides the one that is installed."""
     folder = tmp_path_factory.mktemp("redis-py")
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), f"redis=={OLDEST}"]
-    subprocess.run(command, check=True)
+    subprocess.run(command, timeout=300, check=True)
     return folder
 
 
@@ -31,6 +31,7 @@ def test_the_kit_passes_with_the_oldest_driver(place: str, oldest: Path) -> None
         env=environment,
         capture_output=True,
         text=True,
+        timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]

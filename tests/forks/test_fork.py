@@ -148,7 +148,8 @@ def fork_in_a_crowd(streams: StreamClient, rounds: int) -> None:
         finally:
             stop.set()
             for thread in threads:
-                thread.join()
+                thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
         assert errors == []
         topic.seal()
         assert len(until_closed(follower)) == sum(appended)

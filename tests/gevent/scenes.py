@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from tests.redis_server import redis_server
 
 import tailrace
 from tailrace import CLOSED, DurableStreamRecord, DurableStreamUnavailableError, StreamClient, Subscription
+from tailrace.testing.servers.waiting import line_of, until
 
 MOST = 0.2
 PATIENCE = 20.0
@@ -76,8 +78,7 @@ def held(lock: str, path: Path) -> Iterator[None]:
         [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
+        assert line_of(process) == b"held\n"
         yield
         process.stdin.close()
         process.wait(PATIENCE)
@@ -93,8 +94,7 @@ def test_s32_fifty_greenlets_wait_and_one_ticks(streams: StreamClient) -> None:
 
     with ticking() as ticker:
         waiting = [gevent.spawn(wait, subscription) for subscription in subscriptions]
-        while streams.stats()["live_subscriptions"] != 50:
-            gevent.sleep(0.01)
+        until(lambda: streams.stats()["live_subscriptions"] == 50, "all fifty wait")
         gevent.sleep(0.5)
         topic.append(b"x")
         gevent.sleep(0.3)
@@ -209,11 +209,12 @@ def test_s32_a_child_gets_its_own_and_the_parents_greenlets_learn_that_they_are_
                     answers.append(str(error))
 
     reader = gevent.spawn(follow)
-    while streams.stats()["live_subscriptions"] != 1:
-        gevent.sleep(0.01)
+    until(lambda: streams.stats()["live_subscriptions"] == 1, "it waits")
     child = os.fork()
     if not child:
         status = 1
+        # One that hangs ends.
+        signal.alarm(60)
         try:
             reader.get(timeout=5)
             assert "opened in another process" in answers[0], answers
