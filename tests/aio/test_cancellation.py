@@ -214,7 +214,8 @@ def test_an_idle_receive_returns_at_its_timeout_and_a_thousand_of_them_stop_noth
                 subscriptions.append(await subscription.__aenter__())
             started = time.monotonic()
             assert set(await asyncio.gather(*(s.receive(0.3) for s in subscriptions))) == {None}
-            assert 0.3 <= time.monotonic() - started < 10.0
+            # One after the other they would take five minutes.
+            assert 0.3 <= time.monotonic() - started < 60.0
             for subscription in subscriptions:
                 subscription.close()
 

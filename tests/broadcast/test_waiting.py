@@ -76,10 +76,11 @@ def test_async_iteration_ends_with_the_subscription(url: str) -> None:
             async with await topic.as_subscriber().prepare() as subscription:
                 await topic.as_producer().publish(b"1")
                 await topic.publish(b"2")
-                async for message in subscription:
-                    heard.append(message)
-                    if message == b"2":
-                        subscription.close()
+                async with asyncio.timeout(60):
+                    async for message in subscription:
+                        heard.append(message)
+                        if message == b"2":
+                            subscription.close()
                 assert await subscription.receive(0) is CLOSED
             return heard
 
@@ -101,7 +102,7 @@ def test_several_loops_share_a_channel(url: str) -> None:
     ready.wait(60)
     asyncio.run(channel.topic("loops").publish(b"x"))
     for thread in threads:
-        thread.join()
+        thread.join(60)
     asyncio.run(channel.close())
     assert answers == [b"x"] * 3
 

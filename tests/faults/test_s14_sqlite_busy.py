@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,10 @@ def test_processes_threads_and_a_sweeper_on_one_store(
             flooding.append(subprocess.Popen(command, stdout=written, env={**os.environ, STORE_VARIABLE: url}))
     seen = []
     with live:
+        # Each ends itself, also if it hangs.
+        overdue = time.monotonic() + seconds + 120
         while any(process.poll() is None for process in flooding):
+            assert time.monotonic() < overdue, "the floods do not end"
             maintenance.sweep(spi.SweepBudget())
             answer = live.receive(timeout=0.05)
             if isinstance(answer, DurableStreamRecord):

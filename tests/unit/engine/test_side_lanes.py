@@ -12,6 +12,7 @@ from tailrace.engine.sidings import WAITING_LANES
 from tailrace.engine.ticket import Ticket
 from tailrace.options import EngineOptions
 from tailrace.spi import AppendDeferred, Appended, AppendOutcome, AppendRefused, Boundary, Entry
+from tailrace.testing.servers.waiting import until
 
 PATIENCE = 10.0
 
@@ -330,8 +331,5 @@ def test_what_does_not_go_aside_is_handed_back_while_others_wait_there(store: Lo
     assert store.stored == [("t", b"waits")]
 
 
-def _until(holds: Callable[..., bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+def _until(holds: Callable[[], bool]) -> None:
+    until(holds, "it has come to that", step=0.001)

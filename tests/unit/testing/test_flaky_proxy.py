@@ -9,6 +9,7 @@ import pytest
 
 from tailrace.testing.faults import FlakyProxy
 from tailrace.testing.leaks import no_leaks
+from tailrace.testing.servers.waiting import until
 
 
 class EchoServer:
@@ -151,10 +152,7 @@ def test_it_can_be_closed_while_it_holds_something(server: EchoServer) -> None:
 
 
 def _until_heard(server: EchoServer, what: bytes) -> None:
-    deadline = time.monotonic() + 10
-    while what not in server.heard:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    until(lambda: what in server.heard, "the server hears it")
 
 
 def test_a_target_that_is_gone_is_a_reset(server: EchoServer) -> None:

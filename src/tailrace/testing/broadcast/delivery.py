@@ -8,7 +8,7 @@ from tailrace.testing.broadcast.drivers import Channel
 from tailrace.testing.broadcast.fixtures import OpenChannel
 from tailrace.testing.broadcast.listening import hear, silence
 from tailrace.testing.broadcast.place import PlaceUnderTest
-from tailrace.testing.reading import numbered
+from tailrace.testing.reading import Background, numbered
 
 PAYLOADS = [b"", b"\x00", bytes(range(256)), b"\r\n$-1\r\n", "ß".encode(), b"x" * 100_000]
 NAMES = ["}", "{", "a}b", "{a}", "%7D", "ü/日本", " ", "a b\n", "*", "x" * 400]
@@ -31,11 +31,15 @@ class TestDelivery:
         with topic.subscribe() as subscription:
             for payload in numbered(20):
                 peer_topic.publish(payload)
-            heard = []
-            for message in subscription:
-                heard.append(message)
-                if len(heard) == 20:
-                    subscription.close()
+            heard: list[bytes] = []
+
+            def iterate() -> None:
+                for message in subscription:
+                    heard.append(message)
+                    if len(heard) == 20:
+                        subscription.close()
+
+            Background(iterate).result()
             assert heard == numbered(20)
 
     def test_publishing_to_nobody_is_no_error(self, topic: Topic) -> None:
