@@ -1,16 +1,31 @@
 """Handing a listener over: every event once and in order, whatever was on its way at that moment."""
 
+import itertools
+import random
+import secrets
 import threading
+import time
+from collections.abc import Iterator
 
 import pytest
+import redis
 from tests.rollout.fixtures import Deploy, Deployment, everything, listener_of, settled
 
+from tailrace.broadcast import BroadcastUnavailableError
 from tailrace.records import CLOSED, TopicCursor
 from tailrace.rollout import Phase, Subscription
 from tailrace.rollout.ways import Kept, KeptTopic
+from tailrace.testing.broadcast.listening import failure, hear
 from tailrace.testing.reading import PATIENCE, Background, numbered
+from tailrace.testing.servers.redis import RedisServer
 
 FOREVER, AT_ONCE = 3600.0, 0.05
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
 
 
 def _to(running: Deployment, phase: Phase) -> None:
@@ -138,6 +153,88 @@ def test_there_and_back_again(deployment: Deploy) -> None:
                 heard += settled(subscription)
             heard += everything(subscription, 6 - len(heard))
         assert heard == numbered(6)
+
+
+def test_turned_there_and_back_at_once_what_was_read_and_is_published_later_arrives_once(deployment: Deploy) -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
+            stream.append(b"on its way")
+            assert everything(subscription, 1) == [b"on its way"]
+            stream.append(b"too")
+            _to(running, Phase.WRITE_BOTH)
+            assert subscription.receive(0) is None
+            listener_of(subscription)._overlap = FOREVER
+            assert settled(subscription) == [b"too"]
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            assert subscription.at_both
+            channel.publish(b"too")
+            channel.publish(b"new")
+            assert everything(subscription, 1) == [b"new"]
+
+
+@pytest.mark.parametrize("form", ["memory", "pubsub", "streams"])
+def test_a_flag_that_is_turned_again_and_again_while_events_come_loses_and_doubles_none(
+    deployment: Deploy, server: RedisServer, form: str
+) -> None:
+    url = "memory://" if form == "memory" else f"{server.url}?mode={form}&prefix=flips-{secrets.token_hex(4)}"
+    with deployment(channel_url=url, overlap=0.15, buffer_messages=100_000) as running:
+        phases = itertools.cycle([Phase.WRITE_BOTH, Phase.READ_DURABLE])
+        sending = [running.process(name, Phase.WRITE_BOTH) for name in ("p", "q")]
+        topic = running.process("l", Phase.WRITE_BOTH).topic("t")
+        over = threading.Event()
+        counts = [0, 0]
+
+        def publish(number: int) -> None:
+            one = sending[number].topic("t")
+            while not over.wait(0.002):
+                one.publish(b"%d:%d" % (number, counts[number]))
+                counts[number] += 1
+
+        with topic.subscribe() as subscription:
+            publishing = [Background(lambda: publish(0)), Background(lambda: publish(1))]
+            heard: list[bytes] = []
+            turn, end = 0.0, time.monotonic() + 0.8
+            while time.monotonic() < end:
+                if time.monotonic() > turn:
+                    # Sooner than a handover takes, or later.
+                    turn = time.monotonic() + random.Random(len(heard)).choice([0.01, 0.05, 0.2])
+                    for process in ("l", "p", "q"):
+                        running.at[process] = next(phases)
+                event = subscription.receive(0.02)
+                heard += [event] if isinstance(event, bytes) else []
+            over.set()
+            for one in publishing:
+                one.result()
+            heard += hear(subscription, sum(counts) - len(heard))
+            heard += settled(subscription)
+        assert counts[0] > 20
+        for number in (0, 1):
+            mine = [event for event in heard if event.startswith(b"%d:" % number)]
+            assert mine == [b"%d:%d" % (number, count) for count in range(counts[number])]
+
+
+def test_a_channel_that_is_lost_on_the_way_is_told_after_what_was_there_and_can_be_resumed(
+    deployment: Deploy, server: RedisServer
+) -> None:
+    prefix = secrets.token_hex(4)
+    with deployment(channel_url=f"{server.url}?mode=pubsub&prefix={prefix}", overlap=FOREVER) as running:
+        topic = running.process("p", Phase.READ_DURABLE).topic("t")
+        listening = running.process("l", Phase.WRITE_BOTH).topic("t")
+        with listening.subscribe() as subscription, redis.Redis.from_url(server.url) as raw:
+            _to(running, Phase.READ_DURABLE)
+            topic.publish(b"1")
+            assert everything(subscription, 1) == [b"1"]
+            topic.publish(b"2")
+            raw.client_kill_filter(_type="pubsub")
+            heard, error = failure(subscription)
+            assert isinstance(error, BroadcastUnavailableError)
+            assert heard in ([], [b"2"])
+            assert subscription.receive(0) is CLOSED
+        topic.publish(b"3")
+        with listening.subscribe(after=subscription.cursor) as again:
+            assert heard + everything(again, 3 - 1 - len(heard)) == [b"2", b"3"]
 
 
 def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now(deployment: Deploy) -> None:

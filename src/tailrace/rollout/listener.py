@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple
 
 from tailrace import arguments
-from tailrace.broadcast import BroadcastError
+from tailrace.broadcast import BroadcastError, BroadcastUnavailableError
 from tailrace.errors import DurableStreamError
 from tailrace.records import CLOSED, Closed, TopicCursor
 from tailrace.rollout.doors import Doors
@@ -70,6 +70,7 @@ class Listener:
         self._handover: Handover | None = None
         self._earlier = Ledger()
         self._broken: BroadcastError | None = None
+        self._entered = False
         self._shaken = False
         self._dropped = 0
         self.cursor = None if kept is None else kept.cursor
@@ -94,11 +95,14 @@ class Listener:
             await self._live.__aenter__()
         elif self._kept is not None:
             await self._kept.__aenter__()
+        self._entered = True
 
     async def receive(self, timeout: float) -> bytes | Closed | None:
         """Wait for the next event; see ``broadcast.Subscription``. Cancelled or interrupted, it loses none."""
         seconds = arguments.timeout_seconds(timeout)
         deadline = time.monotonic() + seconds if seconds < arguments.FOREVER else math.inf
+        if not self._entered and not self._doors.closed:
+            raise BroadcastUnavailableError("enter the subscription before receiving from it")
         self.standing()
         try:
             while True:
