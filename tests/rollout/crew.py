@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from tests.rollout.process import lines
+from typing_extensions import override
 
 from tailrace.rollout import Phase
 from tailrace.testing.servers.waiting import until
@@ -23,19 +24,32 @@ class Member:
 
     what = ""
 
-    def __init__(self, number: int, folder: Path, colour: str, overlap: float, urls: tuple[str, str]) -> None:
+    def __init__(
+        self, number: int, folder: Path, colour: str, overlap: float, urls: tuple[str, str], first: Phase
+    ) -> None:
         self.number = number
         self.colour = colour
         self._folder = folder
         self._name = f"{self.what}-{number}"
         self._arguments = [self.what, colour, str(number), str(folder), str(overlap), *urls]
-        self.turn(Phase.BROADCAST)
+        self.turn(first)
         self._said = (folder / f"{self._name}.err").open("ab")
+        path = folder / f"{self._name}.log"
+        path.touch()
+        self._log = path.open()
+        self._read: list[list[str]] = []
         self.start()
 
     @property
     def log(self) -> list[list[str]]:
-        return lines(self._folder / f"{self._name}.log")
+        """What it has done so far, in words."""
+        # Lines are written whole; what was read stays read.
+        for line in self._log:
+            self._note(line.rstrip("\n").split(" "))
+        return self._read
+
+    def _note(self, words: list[str]) -> None:
+        self._read.append(words)
 
     def turn(self, phase: Phase) -> None:
         """Tell it of a phase."""
@@ -63,6 +77,7 @@ class Member:
             self._process.kill()
             self._process.wait()
         self._said.close()
+        self._log.close()
 
     def error(self) -> str:
         return (self._folder / f"{self._name}.err").read_text()
@@ -74,7 +89,7 @@ class Member:
             assert self._process.poll() is None, self.error()
             return condition()
 
-        until(seen, f"{self._name}: {what}", timeout=PATIENCE)
+        until(seen, f"{self._name}: {what}", timeout=PATIENCE, step=0.05)
 
 
 class Producer(Member):
@@ -82,13 +97,22 @@ class Producer(Member):
 
     what = "produce"
 
+    def __init__(self, *settings: Any) -> None:
+        self._times: dict[str, dict[int, float]] = {"begun": {}, "done": {}}
+        self._left: set[int] = set()
+        super().__init__(*settings)
+
     @property
     def done(self) -> dict[int, float]:
-        return self._times("done")
+        """When it had published what."""
+        assert self.log is not None
+        return self._times["done"]
 
     @property
     def begun(self) -> dict[int, float]:
-        return self._times("begun")
+        """When it began to publish what."""
+        assert self.log is not None
+        return self._times["begun"]
 
     def publish_more(self, count: int) -> None:
         """Wait until it has: what was begun before is done then."""
@@ -103,18 +127,21 @@ class Producer(Member):
         self._left |= left
         return next(iter(left), None)
 
-    def start(self) -> None:
-        self._left: set[int] = getattr(self, "_left", set())
-        super().start()
-
-    def _times(self, step: str) -> dict[int, float]:
-        return {int(line[1]): float(line[2]) for line in self.log if line[0] == step}
+    @override
+    def _note(self, words: list[str]) -> None:
+        super()._note(words)
+        self._times[words[0]][int(words[1])] = float(words[2])
 
 
 class Listener(Member):
     """Goes on at its place after a restart, if it has one."""
 
     what = "listen"
+
+    def __init__(self, *settings: Any) -> None:
+        self.lives = 0
+        self._last = ["", "-"]
+        super().__init__(*settings)
 
     @property
     def at_both(self) -> bool:
@@ -126,18 +153,26 @@ class Listener(Member):
         state, cursor = self._state()
         return state == "one" and (cursor != "-") == self.phase.reads_stream
 
-    @property
-    def lives(self) -> int:
-        return sum(line[0] == "entered" for line in self.log)
-
     def restart(self) -> None:
+        """Start it again, and wait until it listens."""
         lives = self.lives
         self.start()
-        self.wait(lambda: self.lives > lives, "has entered")
+        self.wait_for_life(lives + 1)
+
+    def wait_for_life(self, number: int) -> None:
+        """Wait until it listens for the so manyeth time."""
+        self.wait(lambda: len(self.log) > 0 and self.lives >= number, "has entered")
+
+    @override
+    def _note(self, words: list[str]) -> None:
+        super()._note(words)
+        self.lives += words[0] == "entered"
+        if words[0] != "heard":
+            self._last = words
 
     def _state(self) -> tuple[str, str]:
-        states = [line for line in self.log if line[0] in ("one", "both", "entered")]
-        return (states[-1][0], states[-1][1]) if states else ("", "-")
+        assert self.log is not None
+        return self._last[0], self._last[1]
 
 
 def settle(listeners: Iterable[Listener]) -> None:
