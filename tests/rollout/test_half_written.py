@@ -1,5 +1,6 @@
 """What a killed producer leaves half written: it is in the stream, and nobody publishes it. Who gets it, how often."""
 
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def _kept(running: Deployment) -> list[bytes]:
 
 
 def test_killed_between_the_two_it_has_appended_and_has_not_published(deployment: Deploy, server: RedisServer) -> None:
-    prefix = f"half-{id(deployment)}"
+    prefix = f"half-{secrets.token_hex(4)}"
     url = f"{server.url}?prefix={prefix}"
     with deployment(channel_url=f"{url}&mode=pubsub", store_url=url, overlap=FOREVER) as running:
         at_channel = running.process("c", Phase.WRITE_BOTH).topic("t").subscribe()

@@ -13,6 +13,7 @@ from tailrace.rollout.doors import Doors
 from tailrace.rollout.handover import Event, Handover, ToChannel, ToStream
 from tailrace.rollout.immediate import ImmediateKeptTopic, finish
 from tailrace.rollout.ledger import Ledger
+from tailrace.testing.reading import numbered
 from tailrace.topic import Topic
 
 FOREVER = 3600.0
@@ -58,8 +59,7 @@ def _to_stream(
     return ToStream(live, doors, stream.checkpoint(), FOREVER, earlier or Ledger())  # type: ignore[arg-type]
 
 
-def _payloads(events: Sequence[Event] | None) -> list[bytes]:
-    assert events is not None
+def _payloads(events: Sequence[Event]) -> list[bytes]:
     return [event if isinstance(event, bytes) else event.payload for event in events]
 
 
@@ -217,11 +217,28 @@ def test_a_store_that_is_too_slow_holds_back_what_was_heard_and_is_asked_again(
     quick = handover._doors._stream
     handover._doors._stream = _Slow(quick)  # type: ignore[arg-type, assignment]
     monkeypatch.setattr("tailrace.rollout.handover.SLOW", -1.0)
-    assert finish(handover.step(0)) is None
-    assert finish(handover.end()) is None
+    assert finish(handover.step(0)) == finish(handover.end()) == []
+    assert handover.behind
     monkeypatch.undo()
     handover._doors._stream = quick
     assert _step(handover) == [b"1"]
+    assert not handover.behind
+
+
+def test_whoever_comes_to_the_channel_from_far_back_is_told_page_by_page(
+    stream: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tailrace.rollout.handover.PAGE", 10)
+    live, place = _Heard(), stream.checkpoint()
+    stream.append_many(numbered(25))
+    live.messages.append(b"24")
+    handover = ToChannel(live, _Doors(stream, lambda: None), place, FOREVER)  # type: ignore[arg-type]
+    seen = [_step(handover), _step(handover)]
+    assert handover.behind
+    seen.append(_payloads(finish(handover.end())))
+    assert not handover.behind
+    assert seen == [numbered(10), numbered(10, 10), numbered(5, 20)]
+    assert len(handover.ledger) == 24
 
 
 def test_a_ledger_strikes_off_as_often_as_it_noted() -> None:

@@ -9,6 +9,7 @@ wait may be cancelled, interrupted, or fail anywhere, and the next one goes on f
 """
 
 import contextlib
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ TICK = 0.25
 SLOW = 0.5
 """Seconds after which an answer of "nothing there" may mean that the store was too slow to say so."""
 
+PAGE = 1000
+"""Records that are read at once, at most, where that many can be told."""
+
 Event = bytes | DurableStreamRecord
 
 
@@ -41,6 +45,7 @@ class Handover(ABC):
 
     Attributes:
         ledger: What was read and is still to be heard.
+        behind: Whether the stream goes on after what was read of it the last time.
         broken: Why nothing more is heard, if that is so: what came before is still returned.
     """
 
@@ -48,6 +53,7 @@ class Handover(ABC):
         self.live = live
         self.place = place
         self.ledger = Ledger()
+        self.behind = False
         self.broken: BroadcastError | None = None
         self._doors = doors
         self._heard: list[bytes] = []
@@ -60,22 +66,23 @@ class Handover(ABC):
         """Whether it may end."""
         return time.monotonic() >= self._until
 
-    async def step(self, timeout: float) -> list[Event] | None:
-        """Return the next events, in order; none if nothing comes for ``timeout`` seconds. ``None``: ask again."""
-        await self._hear(0 if self._heard else min(timeout, TICK))
-        if not self._heard and not self.broken and time.monotonic() < self._tick:
+    async def step(self, timeout: float) -> list[Event]:
+        """Return the next events, in order; none if nothing comes for ``timeout`` seconds."""
+        waits = not (self._heard or self.behind)
+        await self._hear(min(timeout, TICK) if waits else 0)
+        if waits and not self._heard and not self.broken and time.monotonic() < self._tick:
             return []
         return await self._combine()
 
-    async def end(self) -> list[Event] | None:
-        """Return what is left; the listener goes on at one of the two. ``None``: ask again."""
+    async def end(self) -> list[Event]:
+        """Return what is left; the listener goes on at one of the two, unless this is ``behind``."""
         await self._hear(0)
         events = await self._combine()
-        return None if events is None else [*events, *self._take_records()]
+        return events if self.behind else [*events, *self._take_records()]
 
     @abstractmethod
-    async def _combine(self) -> list[Event] | None:
-        """Return the events that are new, from what was heard and can be read; ``None`` if that is not known yet."""
+    async def _combine(self) -> list[Event]:
+        """Return the events that are known to be new, from what was heard and can be read."""
 
     async def _hear(self, timeout: float) -> None:
         with self._broken_by_errors():
@@ -90,24 +97,27 @@ class Handover(ABC):
         except BroadcastError as error:
             self.broken = error
 
-    async def _read(self) -> bool:
+    async def _read(self, at_most: float = math.inf) -> bool:
         """Read what the store has by now; return whether that is all, and not all that a slow store could give.
 
         A subscription that is at the tail would tell what it was told so far, so it is a new one each time.
         """
         self._tick = time.monotonic() + TICK
+        self.behind = True
         subscription = await self._doors.kept(self.place)
         try:
-            while True:
+            while len(self._records) < at_most:
                 asked = time.monotonic()
                 record = await subscription.receive(0)
                 if not isinstance(record, DurableStreamRecord):
-                    return isinstance(record, Closed) or time.monotonic() - asked < SLOW
+                    self.behind = not isinstance(record, Closed) and time.monotonic() - asked >= SLOW
+                    break
                 self._records.append(record)
                 self.ledger.note(record.payload)
                 self.place = record.cursor
         finally:
             self._doors.leave(subscription)
+        return not self.behind
 
     def _take_records(self, count: int | None = None) -> list[DurableStreamRecord]:
         taken = self._records[:count]
@@ -131,10 +141,10 @@ class ToStream(Handover):
         self._earlier = earlier
 
     @override
-    async def _combine(self) -> list[Event] | None:
+    async def _combine(self) -> list[Event]:
         # After the messages: each of them that is in the stream is in the ledger then.
         if not await self._read():
-            return None
+            return []
         count = len(self._records)
         if count and not self.broken:
             # What a producer published before it appended one of these goes before it.
@@ -144,7 +154,7 @@ class ToStream(Handover):
             await self._hear(0)
             # What is read on the side is for the next time: its producers may have published something else before.
             if len(self._heard) > known and not await self._read():
-                return None
+                return []
         old = [message for message in self._take_heard() if not self._repeated(message)]
         return [*old, *self._take_records(count)]
 
@@ -156,9 +166,9 @@ class ToChannel(Handover):
     """Until the end everything comes from the stream; the ledger then has what will be heard of it once more."""
 
     @override
-    async def _combine(self) -> list[Event] | None:
-        if not await self._read():
-            return None
-        for message in self._take_heard():
-            self.ledger.settle(message)
+    async def _combine(self) -> list[Event]:
+        # Whoever resumes from far back is told page by page; what is heard meanwhile is in one of them.
+        if await self._read(PAGE):
+            for message in self._take_heard():
+                self.ledger.settle(message)
         return [*self._take_records()]

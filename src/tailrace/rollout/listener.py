@@ -184,10 +184,9 @@ class Listener:
 
     async def _follow_both(self, handover: Handover, timeout: float) -> None:
         ending = handover.due
-        events = await (handover.end() if ending else handover.step(timeout))
-        if events is None:
+        self._ready.events += await (handover.end() if ending else handover.step(timeout))
+        if handover.behind:
             return
-        self._ready.events += events
         if handover.broken is not None:
             self._broken, self._handover = handover.broken, None
             self._leave_live(handover.live)
