@@ -1,11 +1,15 @@
 """The two colours have the same names, parameters and meanings; no logic lives twice."""
 
+import importlib
 import inspect
+from types import ModuleType
 
 import pytest
 
 import tailrace
-from tailrace import aio
+import tailrace.broadcast.aio
+import tailrace.rollout.aio
+from tailrace import aio, broadcast, rollout
 
 # What only one colour has, and why.
 ONLY_BLOCKING = {
@@ -77,3 +81,36 @@ def test_both_colours_say_the_same_in_their_first_line(cls: str, name: str, bloc
 def test_connect_takes_the_same_options() -> None:
     blocking, awaited = inspect.signature(tailrace.connect), inspect.signature(aio.connect)
     assert [str(p) for p in blocking.parameters.values()] == [str(p) for p in awaited.parameters.values()]
+
+
+BESIDE = [
+    (blocking, awaited, cls)
+    for blocking, awaited, classes in [
+        (broadcast, broadcast.aio, ["Channel", "Topic", "Producer", "Subscriber", "Subscription"]),
+        (rollout, rollout.aio, ["Rollout", "Topic", "Producer", "Subscriber", "Subscription"]),
+    ]
+    for cls in classes
+]
+
+
+@pytest.mark.parametrize(("blocking", "awaited", "cls"), BESIDE, ids=lambda value: getattr(value, "__name__", value))
+def test_live_delivery_and_the_way_from_it_have_the_same_names_and_parameters(
+    blocking: ModuleType, awaited: ModuleType, cls: str
+) -> None:
+    # What the package calls a topic is a Protocol; the channel makes the class of that name.
+    mine, theirs = members(_made(blocking, cls)), members(_made(awaited, cls))
+    assert {RENAMED.get(name, name) for name in mine} == theirs.keys()
+    for name, value in mine.items():
+        other = theirs[RENAMED.get(name, name)]
+        assert isinstance(other, property) == isinstance(value, property)
+        if callable(value) and callable(other) and name not in RENAMED:
+            signatures = [inspect.signature(one).parameters.values() for one in (value, other)]
+            assert [(p.name, p.kind, p.default) for p in signatures[0]] == [
+                (p.name, p.kind, p.default) for p in signatures[1]
+            ]
+
+
+def _made(module: ModuleType, cls: str) -> type:
+    where = {"Channel": "channel", "Subscription": "subscription", "Rollout": "rollout"}.get(cls, "topic")
+    found: type = getattr(importlib.import_module(f"{module.__name__}.{where}"), cls)
+    return found

@@ -11,7 +11,7 @@ from tests.broadcast.places import FORMS
 from tailrace import broadcast
 from tailrace.broadcast import BroadcastUnavailableError
 from tailrace.errors import InvalidArgumentError
-from tailrace.testing.broadcast.listening import failure, hear, until
+from tailrace.testing.broadcast.listening import failure, hear, silence, until
 from tailrace.testing.servers.redis import RedisServer, flavour
 
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -131,6 +131,19 @@ def test_databases_do_not_hear_each_other_though_channels_are_the_servers(server
             channel.topic("t").publish(b"zero")
             assert hear(theirs, 1) == [b"one"]
             assert hear(subscription, 1) == [b"zero"]
+
+
+@every_form
+def test_prefixes_do_not_hear_each_other(server: RedisServer, form: str) -> None:
+    urls = [f"{server.url}?mode={form}&prefix={prefix}" for prefix in ("one", "two")]
+    with broadcast.connect(urls[0]) as one, broadcast.connect(urls[1]) as two:
+        with one.topic("t").subscribe() as subscription, two.topic("t").subscribe() as theirs:
+            two.topic("t").publish(b"two")
+            one.topic("t").publish(b"one")
+            assert hear(theirs, 1) == [b"two"]
+            assert hear(subscription, 1) == [b"one"]
+            silence(subscription)
+            silence(theirs)
 
 
 @pytest.mark.parametrize(

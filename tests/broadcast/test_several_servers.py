@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+import redis
 
 from tailrace import broadcast
 from tailrace.broadcast import BroadcastUnavailableError
@@ -71,6 +72,20 @@ def test_a_node_that_dies_takes_only_its_own_topics_along(form: str) -> None:
                 until(lambda: _heard(again), "its topics are heard again", timeout=PATIENCE)
 
 
+def test_the_node_that_carries_everybodys_messages_dies_and_that_is_told_and_another_one_is_found() -> None:
+    with RedisCluster(settings={"cluster-require-full-coverage": "no"}) as cluster:
+        with broadcast.connect(f"{cluster.url}/?mode=pubsub", publish_timeout=3.0) as channel:
+            topic = channel.topic("t")
+            with topic.subscribe() as subscription:
+                topic.publish(b"before")
+                assert hear(subscription, 1) == [b"before"]
+                node = next(node for node in cluster.nodes if _listens(node))
+                node.kill()
+                assert isinstance(failure(subscription)[1], BroadcastUnavailableError)
+                until(lambda: _heard(topic), "it is heard over another node", timeout=PATIENCE)
+                node.start()
+
+
 @pytest.mark.parametrize("form", ["pubsub", "streams"])
 def test_a_primary_that_dies_is_told_and_the_next_one_is_found(form: str) -> None:
     with RedisSentinel() as sentinel, broadcast.connect(f"{sentinel.url}/0?mode={form}") as channel:
@@ -88,6 +103,11 @@ def test_a_primary_that_is_replaced_while_it_lives_is_told_to_whoever_only_liste
         with channel.topic("t").subscribe() as subscription:
             sentinel.failover()
             assert isinstance(failure(subscription)[1], BroadcastUnavailableError)
+
+
+def _listens(node: RedisServer) -> bool:
+    with redis.Redis.from_url(node.url) as raw:
+        return bool(raw.pubsub_channels())
 
 
 def _heard(topic: broadcast.Topic) -> bool:

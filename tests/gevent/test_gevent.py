@@ -68,6 +68,12 @@ def test_live_delivery_in_a_process_that_is_patched_late() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_handing_over_from_live_delivery_to_streams_and_back(when: str) -> None:
+    assert "passed" in run("tests.gevent.patched", when, "kit_rollout.py", timeout=300)
+
+
+@pytest.mark.long
 def test_s32_greenlets_of_a_process_that_is_patched_late() -> None:
     assert "passed" in run("tests.gevent.patched", "before", "scenes.py")
 

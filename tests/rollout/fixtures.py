@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
-import tailrace
-from tailrace import broadcast
+from tests.rollout.colours import Colour
+
 from tailrace.records import CLOSED
 from tailrace.rollout import Phase, Rollout, Subscription
+from tailrace.rollout.listener import Listener
 from tailrace.testing.broadcast.listening import hear
 
 PHASES = list(Phase)
@@ -17,29 +20,50 @@ PHASES = list(Phase)
 class Deployment:
     """One channel, one store, and processes (a ``Rollout`` each) with a phase of their own."""
 
-    def __init__(self, channel_url: str = "memory://", store_url: str = "memory://", overlap: float = 30.0) -> None:
-        self.channel = broadcast.connect(channel_url)
-        self.streams = tailrace.connect(store_url)
+    def __init__(
+        self,
+        colour: Colour,
+        channel_url: str = "memory://",
+        store_url: str = "memory://",
+        overlap: float = 30.0,
+        **options: Any,
+    ) -> None:
+        self.colour = colour
+        self.channel = colour.channel(channel_url, **options)
+        self.streams = colour.streams(store_url)
         self.overlap = overlap
         self.at: dict[str, Phase] = {}
 
     def process(self, name: str, phase: Phase) -> Rollout:
         """Start a process; ``at[name]`` is its phase from then on."""
         self.at[name] = phase
-        return Rollout(self.channel, self.streams, lambda _: self.at[name], overlap=self.overlap)
+        return self.turned_by(lambda _: self.at[name])
+
+    def turned_by(self, flag: Callable[[str], Phase]) -> Rollout:
+        """Start a process that asks a flag of its own."""
+        started: Rollout = self.colour.rollout(self.channel, self.streams, flag, self.overlap)
+        return started
 
     def close(self) -> None:
         self.channel.close()
         self.streams.close()
 
 
+Deploy = Callable[..., AbstractContextManager[Deployment]]
+
+
 @contextlib.contextmanager
-def deployment(**options: object) -> Iterator[Deployment]:
-    running = Deployment(**options)  # type: ignore[arg-type]
+def deployed(colour: Colour, **options: Any) -> Iterator[Deployment]:
+    running = Deployment(colour, **options)
     try:
         yield running
     finally:
         running.close()
+
+
+def listener_of(subscription: Subscription) -> Listener:
+    """Return what a subscription of either colour stands on."""
+    return getattr(subscription, "awaited", subscription)._listener  # type: ignore[no-any-return]
 
 
 def everything(subscription: Subscription, count: int) -> list[bytes]:

@@ -1,28 +1,35 @@
 """Handing a listener over: every event once and in order, whatever was on its way at that moment."""
 
+import secrets
 import threading
-from collections import deque
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from tests.rollout.fixtures import Deployment, deployment, everything, settled
+import redis
+from tests.rollout.fixtures import Deploy, Deployment, everything, listener_of, settled
 
+from tailrace.broadcast import BroadcastUnavailableError
 from tailrace.records import CLOSED, TopicCursor
-from tailrace.rollout import Phase, Rollout, Subscription
-from tailrace.rollout.handover import ToStream
-from tailrace.rollout.ledger import Ledger
-from tailrace.subscription import Subscription as Kept
+from tailrace.rollout import Phase, Subscription
+from tailrace.rollout.ways import Kept, KeptTopic
+from tailrace.testing.broadcast.listening import failure
 from tailrace.testing.reading import PATIENCE, Background, numbered
-from tailrace.topic import Topic
+from tailrace.testing.servers.redis import RedisServer
 
 FOREVER, AT_ONCE = 3600.0, 0.05
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
 
 
 def _to(running: Deployment, phase: Phase) -> None:
     running.at["l"] = phase
 
 
-def test_to_the_stream_what_was_appended_before_and_is_published_later_arrives_once() -> None:
+def test_to_the_stream_what_was_appended_before_and_is_published_later_arrives_once(deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
@@ -38,7 +45,7 @@ def test_to_the_stream_what_was_appended_before_and_is_published_later_arrives_o
     [(Phase.WRITE_BOTH, Phase.READ_DURABLE), (Phase.READ_DURABLE, Phase.WRITE_BOTH)],
     ids=["to the stream", "to the channel"],
 )
-def test_what_comes_both_ways_arrives_once(before: Phase, after: Phase) -> None:
+def test_what_comes_both_ways_arrives_once(before: Phase, after: Phase, deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         topic = running.process("p", before).topic("t")
         with running.process("l", before).topic("t").subscribe() as subscription:
@@ -51,7 +58,7 @@ def test_what_comes_both_ways_arrives_once(before: Phase, after: Phase) -> None:
             assert everything(subscription, 20) == numbered(20)
 
 
-def test_to_the_stream_equal_events_keep_their_number() -> None:
+def test_to_the_stream_equal_events_keep_their_number(deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
@@ -65,7 +72,7 @@ def test_to_the_stream_equal_events_keep_their_number() -> None:
             assert everything(subscription, 3) == [b"tick"] * 3
 
 
-def test_to_the_stream_nothing_overtakes_what_its_producer_sent_before() -> None:
+def test_to_the_stream_nothing_overtakes_what_its_producer_sent_before(deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
@@ -79,56 +86,7 @@ def test_to_the_stream_nothing_overtakes_what_its_producer_sent_before() -> None
             assert everything(subscription, 2) == [b"1", b"2"]
 
 
-class _Heard:
-    """Stands for the channel: what has been heard so far."""
-
-    def __init__(self) -> None:
-        self.messages: deque[bytes] = deque()
-
-    def receive(self, timeout: float = 0.1) -> bytes | None:
-        return self.messages.popleft() if self.messages else None
-
-
-def _payloads(events: list[Any]) -> list[bytes]:
-    return [event if isinstance(event, bytes) else event.payload for event in events]
-
-
-def test_to_the_stream_what_is_still_on_the_connection_goes_before_what_was_appended_after_it() -> None:
-    with deployment() as running:
-        stream, live = running.streams.topic("t"), _Heard()
-        place = stream.subscribe_from_tail().cursor
-
-        def arrive() -> None:
-            # Published before the record was appended, and not heard when the stream was read.
-            live.messages.append(b"1")
-
-        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
-        stream.append(b"2")
-        assert _payloads(handover.step(0)) == [b"1", b"2"]
-
-
-def test_to_the_stream_what_is_read_on_the_side_comes_next_or_at_the_end() -> None:
-    with deployment() as running:
-        stream, live = running.streams.topic("t"), _Heard()
-        place = stream.subscribe_from_tail().cursor
-        arriving = [b"2", b"3", b"4"]
-
-        def arrive() -> None:
-            # Somebody appends and publishes another one just then.
-            event = arriving.pop(0)
-            stream.append(event)
-            live.messages.append(event)
-
-        handover = ToStream(live, stream, place, FOREVER, arrive)  # type: ignore[arg-type]
-        stream.append(b"1")
-        live.messages.append(b"1")
-        assert _payloads(handover.step(0)) == [b"1"]
-        live.messages.append(b"0")
-        assert _payloads(handover.step(0)) == [b"0", b"2"]
-        assert _payloads(handover.end()) == [b"3", b"4"]
-
-
-def test_to_the_stream_and_afterwards_the_channel_is_left() -> None:
+def test_to_the_stream_and_afterwards_the_channel_is_left(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         topic = running.process("p", Phase.READ_DURABLE).topic("t")
         with running.process("l", Phase.WRITE_BOTH).topic("t").subscribe() as subscription:
@@ -141,7 +99,7 @@ def test_to_the_stream_and_afterwards_the_channel_is_left() -> None:
             assert subscription.cursor is not None
 
 
-def test_to_the_channel_what_was_read_before_and_is_published_later_arrives_once() -> None:
+def test_to_the_channel_what_was_read_before_and_is_published_later_arrives_once(deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
@@ -153,7 +111,7 @@ def test_to_the_channel_what_was_read_before_and_is_published_later_arrives_once
             assert everything(subscription, 0) == []
 
 
-def test_to_the_channel_what_was_read_at_the_end_and_is_published_after_it_arrives_once() -> None:
+def test_to_the_channel_what_was_read_at_the_end_and_is_published_after_it_arrives_once(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         topic = running.process("l", Phase.READ_DURABLE).topic("t")
@@ -161,7 +119,7 @@ def test_to_the_channel_what_was_read_at_the_end_and_is_published_after_it_arriv
             _to(running, Phase.WRITE_BOTH)
             assert subscription.receive(0) is None
             # It has begun, and is long over before what comes now is forgotten.
-            topic.overlap = FOREVER
+            listener_of(subscription)._overlap = FOREVER
             stream.append(b"on its way")
             assert settled(subscription) == [b"on its way"]
             channel.publish(b"on its way")
@@ -169,7 +127,7 @@ def test_to_the_channel_what_was_read_at_the_end_and_is_published_after_it_arriv
             assert everything(subscription, 1) == [b"next"]
 
 
-def test_to_the_channel_what_nobody_publishes_any_more_hides_no_equal_event_for_ever() -> None:
+def test_to_the_channel_what_nobody_publishes_any_more_hides_no_equal_event_for_ever(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         stream, channel = running.streams.topic("t"), running.channel.topic("t")
         with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
@@ -181,7 +139,7 @@ def test_to_the_channel_what_nobody_publishes_any_more_hides_no_equal_event_for_
             assert heard + everything(subscription, 1) == [b"tick", b"tick"]
 
 
-def test_there_and_back_again() -> None:
+def test_there_and_back_again(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         topic = running.process("p", Phase.WRITE_BOTH).topic("t")
         heard: list[bytes] = []
@@ -194,7 +152,48 @@ def test_there_and_back_again() -> None:
         assert heard == numbered(6)
 
 
-def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now() -> None:
+def test_turned_there_and_back_at_once_what_was_read_and_is_published_later_arrives_once(deployment: Deploy) -> None:
+    with deployment(overlap=AT_ONCE) as running:
+        stream, channel = running.streams.topic("t"), running.channel.topic("t")
+        with running.process("l", Phase.READ_DURABLE).topic("t").subscribe() as subscription:
+            stream.append(b"on its way")
+            assert everything(subscription, 1) == [b"on its way"]
+            stream.append(b"too")
+            _to(running, Phase.WRITE_BOTH)
+            assert subscription.receive(0) is None
+            listener_of(subscription)._overlap = FOREVER
+            assert settled(subscription) == [b"too"]
+            _to(running, Phase.READ_DURABLE)
+            assert everything(subscription, 0) == []
+            assert subscription.at_both
+            channel.publish(b"too")
+            channel.publish(b"new")
+            assert everything(subscription, 1) == [b"new"]
+
+
+def test_a_channel_that_is_lost_on_the_way_is_told_after_what_was_there_and_can_be_resumed(
+    deployment: Deploy, server: RedisServer
+) -> None:
+    prefix = secrets.token_hex(4)
+    with deployment(channel_url=f"{server.url}?mode=pubsub&prefix={prefix}", overlap=FOREVER) as running:
+        topic = running.process("p", Phase.READ_DURABLE).topic("t")
+        listening = running.process("l", Phase.WRITE_BOTH).topic("t")
+        with listening.subscribe() as subscription, redis.Redis.from_url(server.url) as raw:
+            _to(running, Phase.READ_DURABLE)
+            topic.publish(b"1")
+            assert everything(subscription, 1) == [b"1"]
+            topic.publish(b"2")
+            raw.client_kill_filter(_type="pubsub")
+            heard, error = failure(subscription)
+            assert isinstance(error, BroadcastUnavailableError)
+            assert heard in ([], [b"2"])
+            assert subscription.receive(0) is CLOSED
+        topic.publish(b"3")
+        with listening.subscribe(after=subscription.cursor) as again:
+            assert heard + everything(again, 3 - 1 - len(heard)) == [b"2", b"3"]
+
+
+def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         topic = running.process("p", Phase.READ_DURABLE).topic("t")
         listening = running.process("l", Phase.READ_DURABLE).topic("t")
@@ -212,7 +211,7 @@ def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now()
 
 @pytest.mark.parametrize("phase", [Phase.WRITE_BOTH, Phase.READ_DURABLE], ids=lambda phase: phase.value)
 @pytest.mark.parametrize("turned", [False, True], ids=["settled", "on its way"])
-def test_close_from_another_thread_unblocks(phase: Phase, turned: bool) -> None:
+def test_close_from_another_thread_unblocks(phase: Phase, turned: bool, deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         with running.process("l", phase).topic("t").subscribe() as subscription:
             if turned:
@@ -224,7 +223,7 @@ def test_close_from_another_thread_unblocks(phase: Phase, turned: bool) -> None:
         assert running.channel.stats()["subscriptions"] == 0
 
 
-def test_closed_by_another_thread_just_as_it_comes_to_the_channel_it_says_so() -> None:
+def test_closed_by_another_thread_just_as_it_comes_to_the_channel_it_says_so(deployment: Deploy) -> None:
     with deployment(overlap=FOREVER) as running:
         turned = threading.Event()
 
@@ -234,21 +233,22 @@ def test_closed_by_another_thread_just_as_it_comes_to_the_channel_it_says_so() -
             subscription.close()
             return Phase.WRITE_BOTH
 
-        with Rollout(running.channel, running.streams, flag).topic("t").subscribe() as subscription:
+        with running.turned_by(flag).topic("t").subscribe() as subscription:
             turned.set()
             assert subscription.receive(0) is CLOSED
             assert subscription.receive(0) is CLOSED
         assert running.channel.stats()["subscriptions"] == 0
 
 
-def test_closed_by_another_thread_just_as_it_comes_to_the_stream_it_says_so() -> None:
+def test_closed_by_another_thread_just_as_it_comes_to_the_stream_it_says_so(deployment: Deploy) -> None:
     with deployment(overlap=AT_ONCE) as running:
         topic = running.process("l", Phase.WRITE_BOTH).topic("t")
         with topic.subscribe() as subscription:
             _to(running, Phase.READ_DURABLE)
             assert subscription.receive(0) is None
             assert subscription.at_both
-            topic.stream = _Closing(topic.stream, subscription)  # type: ignore[assignment]
+            doors = listener_of(subscription)._doors
+            doors._stream = _Closing(doors._stream, subscription)
             assert subscription.receive(PATIENCE) is CLOSED
         assert running.channel.stats()["subscriptions"] == 0
 
@@ -256,28 +256,19 @@ def test_closed_by_another_thread_just_as_it_comes_to_the_stream_it_says_so() ->
 class _Closing:
     """Stands for a stream: its listener is closed while he is on his way there."""
 
-    def __init__(self, stream: Topic, subscription: Subscription) -> None:
+    def __init__(self, stream: KeptTopic, subscription: Subscription) -> None:
         self._stream = stream
         self._subscription = subscription
 
-    def subscribe_from_cursor(self, cursor: TopicCursor) -> Kept:
+    async def subscribe_from_cursor(self, cursor: TopicCursor) -> Kept:
         self._subscription.close()
-        return self._stream.subscribe_from_cursor(cursor)
+        return await self._stream.subscribe_from_cursor(cursor)
 
 
-def test_a_seal_ends_it() -> None:
+def test_a_seal_ends_it(deployment: Deploy) -> None:
     with deployment() as running:
         with running.process("l", Phase.DURABLE).topic("t").subscribe() as subscription:
             running.streams.topic("t").append(b"last")
             running.streams.topic("t").seal()
             assert subscription.receive(5) == b"last"
             assert subscription.receive(5) is CLOSED
-
-
-def test_a_ledger_strikes_off_as_often_as_it_noted() -> None:
-    ledger = Ledger()
-    for payload in (b"a", b"b", b"a"):
-        ledger.note(payload)
-    assert len(ledger) == 3
-    assert [ledger.settle(payload) for payload in (b"a", b"a", b"a", b"c", b"b")] == [True, True, False, False, True]
-    assert len(ledger) == 0

@@ -1,18 +1,19 @@
 """Phases: what each of them writes and reads, that neighbours get along, and that the first one changes nothing."""
 
+import contextlib
 from collections.abc import Iterator
-from typing import Never
 
 import pytest
 import redis
 from tests.broadcast.commands import commands
-from tests.rollout.fixtures import PHASES, deployment, everything
+from tests.rollout.colours import COLOURS, Colour
+from tests.rollout.fixtures import PHASES, Deploy, deployed, everything
 
-import tailrace
 from tailrace import broadcast
 from tailrace.broadcast import BroadcastUnavailableError
-from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError
-from tailrace.rollout import Phase, Rollout
+from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, InvalidTypeError
+from tailrace.rollout import Phase
+from tailrace.rollout.phases import flag_of
 from tailrace.testing.broadcast.listening import hear, until
 from tailrace.testing.reading import numbered
 from tailrace.testing.servers.redis import RedisServer
@@ -27,7 +28,7 @@ def server() -> Iterator[RedisServer]:
 
 
 @pytest.mark.parametrize(("producers", "listeners"), NEIGHBOURS, ids=lambda phase: phase.value)
-def test_processes_of_neighbouring_phases_get_along(producers: Phase, listeners: Phase) -> None:
+def test_processes_of_neighbouring_phases_get_along(producers: Phase, listeners: Phase, deployment: Deploy) -> None:
     with deployment() as running:
         sending, listening = running.process("p", producers), running.process("l", listeners)
         with listening.topic("t").subscribe() as subscription:
@@ -37,7 +38,7 @@ def test_processes_of_neighbouring_phases_get_along(producers: Phase, listeners:
 
 
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.value)
-def test_what_is_published_between_preparing_and_entering_arrives(phase: Phase) -> None:
+def test_what_is_published_between_preparing_and_entering_arrives(phase: Phase, deployment: Deploy) -> None:
     with deployment() as running:
         topic = running.process("p", phase).topic("t")
         topic.publish(b"before")
@@ -48,45 +49,48 @@ def test_what_is_published_between_preparing_and_entering_arrives(phase: Phase) 
 
 
 def test_it_is_a_channel_to_whoever_depends_on_the_protocols() -> None:
-    with deployment() as running:
+    with deployed(COLOURS[0]) as running:
         rollout = running.process("p", Phase.BROADCAST)
         assert isinstance(rollout, broadcast.BroadcastChannel)
         assert isinstance(rollout.topic("t"), broadcast.Topic)
         assert isinstance(rollout.topic("t").subscribe(), broadcast.Subscription)
 
 
-def test_the_first_pattern_that_matches_decides_and_none_means_as_before() -> None:
+def test_the_first_pattern_that_matches_decides_and_none_means_as_before(deployment: Deploy) -> None:
     with deployment() as running:
         phases = {"run:test-*": Phase.BROADCAST, "run:*": Phase.DURABLE}
-        rollout = Rollout(running.channel, running.streams, phases)
+        rollout = running.turned_by(phases)
+        prefix = "rollout" if running.colour.name == "sync" else "rollout.aio"
         told = {name: repr(rollout.topic(name)) for name in ("run:test-1", "run:1", "chat:1")}
         assert told == {
-            "run:test-1": "<rollout.Topic 'run:test-1', broadcast>",
-            "run:1": "<rollout.Topic 'run:1', durable>",
-            "chat:1": "<rollout.Topic 'chat:1', broadcast>",
+            "run:test-1": f"<{prefix}.Topic 'run:test-1', broadcast>",
+            "run:1": f"<{prefix}.Topic 'run:1', durable>",
+            "chat:1": f"<{prefix}.Topic 'chat:1', broadcast>",
         }
         phases["chat:*"] = Phase.WRITE_BOTH
         assert "write-both" in repr(rollout.topic("chat:1"))
 
 
 @pytest.mark.parametrize("phases", [{"run:*": "durable"}, ["run:*"], None])
-def test_phases_that_are_none_are_refused(phases: object) -> None:
+def test_phases_that_are_none_are_refused(phases: object, deployment: Deploy) -> None:
     with deployment() as running, pytest.raises(InvalidArgumentError):
-        Rollout(running.channel, running.streams, phases)  # type: ignore[arg-type]
+        running.turned_by(phases)
 
 
 @pytest.mark.parametrize("form", ["pubsub", "sharded", "streams"])
-def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(server: RedisServer, form: str) -> None:
+def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(
+    server: RedisServer, form: str, colour: Colour
+) -> None:
     url = f"{server.url}?mode={form}"
-    with redis.Redis.from_url(server.url) as raw, tailrace.connect(server.url) as streams:
+    with redis.Redis.from_url(server.url) as raw, contextlib.closing(colour.streams(server.url)) as streams:
 
         def said(*, bare: bool) -> list[str]:
             raw.flushall()
             # Which one finds its script there is of the order, not of what is used.
             raw.script_flush()
             with raw.monitor() as monitor:
-                with broadcast.connect(url) as channel:
-                    chosen = channel if bare else Rollout(channel, streams, {})
+                with contextlib.closing(colour.channel(url)) as channel:
+                    chosen = channel if bare else colour.rollout(channel, streams, {}, 30.0)
                     topic = chosen.topic("t")
                     topic.publish(b"before")
                     with topic.subscribe() as subscription:
@@ -106,32 +110,55 @@ def test_with_the_flag_off_the_commands_on_the_wire_are_those_of_the_channel(ser
         assert sorted(set(said(bare=False))) == sorted(set(bare))
 
 
-class _Broken(tailrace.StreamClient):
-    def topic(self, name: str) -> "_BrokenTopic":  # type: ignore[override]
-        return _BrokenTopic()
-
-
-class _BrokenTopic:
-    def append(self, payload: bytes) -> Never:
-        raise DurableStreamUnavailableError("away")
-
-
-def test_what_can_not_be_appended_is_not_published() -> None:
-    with broadcast.connect("memory://") as channel:
-        broken = _Broken.__new__(_Broken)
-        topic = Rollout(channel, broken, {"*": Phase.WRITE_BOTH}).topic("t")
-        with channel.topic("t").subscribe() as subscription:
+@pytest.mark.parametrize("phase", [Phase.WRITE_BOTH, Phase.READ_DURABLE], ids=lambda phase: phase.value)
+def test_what_can_not_be_appended_is_not_published(deployment: Deploy, phase: Phase) -> None:
+    with deployment() as running:
+        topic = running.process("p", phase).topic("t")
+        with running.channel.topic("t").subscribe() as subscription:
+            running.streams.close()
             with pytest.raises(DurableStreamUnavailableError):
                 topic.publish(b"x")
             assert subscription.receive(0) is None
 
 
-def test_what_can_not_be_published_is_told_while_somebody_may_listen_there(caplog: pytest.LogCaptureFixture) -> None:
-    with tailrace.connect("memory://") as streams:
-        channel = broadcast.connect("memory://")
-        channel.close()
+def test_what_can_not_be_published_is_told_while_somebody_may_listen_there(
+    caplog: pytest.LogCaptureFixture, deployment: Deploy
+) -> None:
+    with deployment() as running:
+        running.channel.close()
         with pytest.raises(BroadcastUnavailableError):
-            Rollout(channel, streams, {"*": Phase.WRITE_BOTH}).topic("t").publish(b"secret")
-        Rollout(channel, streams, {"*": Phase.READ_DURABLE}).topic("t").publish(b"secret")
+            running.process("p", Phase.WRITE_BOTH).topic("t").publish(b"secret")
+        running.process("q", Phase.READ_DURABLE).topic("t").publish(b"secret")
         assert [record.name for record in caplog.records] == ["tailrace.rollout"]
         assert "secret" not in caplog.text
+        with running.streams.topic("t").subscribe_from_beginning() as subscription:
+            assert [subscription.receive(5).payload for _ in range(2)] == [b"secret"] * 2
+
+
+def test_a_payload_that_is_none_is_refused_before_anything_is_written(deployment: Deploy) -> None:
+    with deployment() as running:
+        topic = running.process("p", Phase.WRITE_BOTH).topic("t")
+        with pytest.raises(InvalidTypeError):
+            topic.publish("text")  # type: ignore[arg-type]
+        with running.streams.topic("t").subscribe_from_beginning() as subscription:
+            assert subscription.receive(0) is None
+
+
+def test_a_flag_whose_answer_is_no_phase_is_told_and_nothing_is_written(deployment: Deploy) -> None:
+    with deployment() as running:
+        topic = running.turned_by(lambda _: "durable").topic("t")  # type: ignore[arg-type, return-value]
+        with pytest.raises(InvalidTypeError, match="'t' must be one of Phase, not 'durable'"):
+            topic.publish(b"x")
+        with pytest.raises(InvalidTypeError):
+            topic.subscribe()
+
+
+def test_patterns_may_be_changed_while_a_topic_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    phases = {"a": Phase.DURABLE, "b": Phase.WRITE_BOTH}
+
+    def match(name: str, pattern: str) -> bool:
+        phases[f"new-{len(phases)}"] = Phase.DURABLE
+        return name == pattern
+
+    monkeypatch.setattr("tailrace.rollout.phases.fnmatchcase", match)
+    assert flag_of(phases)("b") is Phase.WRITE_BOTH

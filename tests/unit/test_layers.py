@@ -68,6 +68,7 @@ ARROWS = {
     "broadcast": f"{_STORE} arguments engine aio",
     # From the one to the other.
     "rollout": f"{_WORDS} options arguments broadcast client subscription topic",
+    "rollout.aio": f"{_WORDS} options arguments broadcast aio rollout",
     # Beside the facades: who serves streams to others seals their cursors; the library itself never does.
     "tokens": f"{_WORDS} options retention arguments cursors",
     "workflow": f"{_FACADE} facade opening sweeping subscription aio",

@@ -145,6 +145,16 @@ class Seat:
                 raise self._told()
             return payload
 
+    def begin_to_receive(self) -> None:
+        """Note that what was taken before has been returned."""
+        with self._lock:
+            self._mailbox.keep_taken()
+
+    def interrupted(self) -> None:
+        """Take back what was taken since then, for the next one who asks."""
+        with self._lock:
+            self._mailbox.put_back()
+
     def fail(self, error: BroadcastError) -> None:
         """End it with an error, after what waits."""
         with self._lock:

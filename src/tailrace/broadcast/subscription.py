@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from tailrace import arguments, native
 from tailrace.broadcast import protocols
-from tailrace.broadcast.errors import BroadcastUnavailableError
+from tailrace.broadcast.errors import BroadcastError, BroadcastUnavailableError
 from tailrace.broadcast.hub import Hub
 from tailrace.broadcast.seat import Seat
 from tailrace.records import Closed
@@ -31,6 +31,17 @@ class Subscription(protocols.Subscription):
     @override
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
         seconds = arguments.timeout_seconds(timeout)
+        self._seat.begin_to_receive()
+        try:
+            return self._receive(seconds)
+        except BroadcastError:
+            raise
+        except BaseException:
+            # KeyboardInterrupt, a soft time limit: it may have come between taking a message and returning it.
+            self._seat.interrupted()
+            raise
+
+    def _receive(self, seconds: float) -> bytes | Closed | None:
         seat, waiter = self._seat, self._seat.waiter
         deadline = time.monotonic() + seconds
         while True:

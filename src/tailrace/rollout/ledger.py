@@ -4,14 +4,22 @@ Equal events are told apart by their number only.
 """
 
 import hashlib
+import math
+import time
 from collections import Counter
 
 
 class Ledger:
-    """A multiset of payloads, as digests. Not thread-safe."""
+    """A multiset of payloads, as digests. Not thread-safe.
+
+    Attributes:
+        until: When what is open is forgotten, by ``time.monotonic()``: whoever appended that did not live to publish
+            it, and an equal event that comes later is another one.
+    """
 
     def __init__(self) -> None:
         self._open: Counter[bytes] = Counter()
+        self.until = math.inf
 
     def note(self, payload: bytes) -> None:
         """Note that one has come, and is to come once more."""
@@ -19,6 +27,11 @@ class Ledger:
 
     def settle(self, payload: bytes) -> bool:
         """Return whether one was to come, and strike it off."""
+        if not self._open:
+            return False
+        if time.monotonic() > self.until:
+            self._open.clear()
+            return False
         digest = _digest(payload)
         left = self._open[digest]
         if left > 1:

@@ -11,7 +11,10 @@ import enum
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 
-from tailrace.errors import InvalidArgumentError, InvalidTypeError
+from tailrace.errors import InvalidTypeError
+
+OVERLAP = 30.0
+"""Seconds that a listener follows both ways when he is handed over."""
 
 
 class Phase(enum.Enum):
@@ -53,18 +56,27 @@ def flag_of(phases: Mapping[str, Phase] | Flag) -> Flag:
     """Return the flag that patterns of names (``run:*``) stand for: the first that matches, else ``BROADCAST``.
 
     Raises:
-        InvalidArgumentError: It is neither such a mapping nor a callable.
+        InvalidArgumentError: It is neither such a mapping nor a callable; or, from the flag, its answer is no phase.
     """
     if callable(phases):
-        return phases
+        asked = phases
+        return lambda name: _checked(name, asked(name))
     if not isinstance(phases, Mapping):
         raise InvalidTypeError(f"phases must be a mapping or a callable, not {type(phases).__name__}")
     for pattern, phase in phases.items():
-        if not isinstance(phase, Phase):
-            raise InvalidArgumentError(f"the phase of {pattern!r} must be one of Phase, not {phase!r}")
+        _checked(pattern, phase)
 
     def flag(name: str) -> Phase:
-        # Asked anew each time: whoever owns the mapping may change it.
-        return next((phase for pattern, phase in phases.items() if fnmatchcase(name, pattern)), Phase.BROADCAST)
+        # A copy, made anew each time: whoever owns the mapping may change it, from another thread just now.
+        for pattern, phase in list(phases.items()):
+            if fnmatchcase(name, pattern):
+                return _checked(pattern, phase)
+        return Phase.BROADCAST
 
     return flag
+
+
+def _checked(name: str, phase: object) -> Phase:
+    if not isinstance(phase, Phase):
+        raise InvalidTypeError(f"the phase of {name!r} must be one of Phase, not {phase!r}")
+    return phase

@@ -7,11 +7,10 @@ from typing_extensions import override
 from tailrace import arguments, broadcast
 from tailrace.client import StreamClient
 from tailrace.options import positive_seconds
-from tailrace.rollout.phases import Flag, Phase, flag_of
+from tailrace.rollout.course import Course
+from tailrace.rollout.immediate import ImmediateKeptTopic, ImmediateLiveTopic
+from tailrace.rollout.phases import OVERLAP, Flag, Phase, flag_of
 from tailrace.rollout.topic import Topic
-
-OVERLAP = 30.0
-"""Seconds that a listener follows both ways when he is handed over."""
 
 
 class Rollout(broadcast.BroadcastChannel):
@@ -43,4 +42,6 @@ class Rollout(broadcast.BroadcastChannel):
     @override
     def topic(self, name: str) -> Topic:
         name = arguments.topic_name(name)
-        return Topic(name, self._flag, self._channel, self._streams.topic(name), self._overlap)
+        channel = ImmediateLiveTopic(self._channel.topic(name))
+        stream = ImmediateKeptTopic(self._streams.topic(name))
+        return Topic(Course(name, self._flag, channel, stream, self._overlap))
