@@ -1,7 +1,6 @@
 """What the pages show is what happens: every Python block is run, every command is one that exists."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -139,14 +138,6 @@ def _help(*command: str) -> "subprocess.CompletedProcess[str]":
         timeout=60,
         env=os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"},
     )
-
-
-def test_the_links_of_the_readme_lead_to_files() -> None:
-    """Those within the documentation are checked where it is built."""
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (TOP / "README.md").read_text(encoding="utf-8"))
-
-    assert len(links) >= 10
-    assert [link for link in links if not (TOP / link).is_file()] == []
 
 
 def test_a_block_is_left_out_only_with_a_reason() -> None:
