@@ -281,3 +281,33 @@ def test_pages_that_open_while_a_writer_never_rests_end_at_the_last_state(tmp_pa
             thread.join(60)
     assert len(pages) > 1
     assert shown == [read()] * len(pages)
+
+
+def test_of_two_processes_that_keep_one_place_the_second_to_commit_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page runs a crash; this is the other case that it speaks of."""
+    monkeypatch.chdir(tmp_path)
+    shown = [block.body for block in blocks(PAGE.read_text("utf-8")) if block.language == "python"]
+    until_billing = next(number for number, body in enumerate(shown) if "class Overtaken" in body) + 1
+    with PostgresServer() as server:
+        url = server.url(server.create_database())
+        program = "\n".join(shown[:until_billing]).replace("postgresql://postgres@localhost/events", url)
+        page: dict[str, Any] = {"__name__": "page"}
+        exec(program, page)
+        page["change_at_once"](7, "paid")
+
+        def billed() -> Any:
+            with psycopg.connect(url) as connection:
+                return connection.execute("SELECT count(*) FROM invoices").fetchone()
+
+        def the_other_is_first() -> None:
+            if billed() == before:
+                page["bill"](0.2)
+
+        before = billed()
+        with pytest.raises(page["Overtaken"]):
+            page["bill"](0.2, crash=the_other_is_first)
+        assert billed() == (before[0] + 1,)
+        page["streams"].close()
+        page["stored"].close()
