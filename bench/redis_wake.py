@@ -7,12 +7,13 @@ from multiprocessing.connection import Connection
 import redis
 from tests.redis_server import redis_server
 
+import tailrace
 from bench.pairs import Result, paired
-from bench.waking import PAYLOAD, append, receive, times
+from bench.waking import PAYLOAD, absolute, append, receive, times
 
 
 def run(pairs: int) -> Iterator[Result]:
-    """Measure the median latency; a rate is its inverse, so that more is better."""
+    """Measure the median latency, as a rate (its inverse) against pub/sub, and absolutely."""
     with redis_server() as url:
         yield paired(
             "Redis: append to receive between two processes, p50, against pub/sub",
@@ -22,6 +23,9 @@ def run(pairs: int) -> Iterator[Result]:
             pairs=pairs,
             goal=1 / 1.5,
         )
+        with tailrace.connect(url) as streams:
+            store = streams.capabilities.store
+        yield from absolute(store, url, pairs, None)
 
 
 def publish(url: str) -> Callable[[], object]:

@@ -20,7 +20,9 @@ MODES = ("pubsub", "sharded", "streams")
 KEEP, KEEP_FOR = 10_000, 3600.0
 """Messages of a topic, and seconds after its last one, that streams keep unless they are told otherwise."""
 
-_OURS = ("mode", "keep", "keep_for")
+_OURS = {"mode": MODES, "keep": MODES[2:], "keep_for": MODES[2:], "channel": MODES[:2]}
+"""Settings of live messages, and the modes that know them."""
+
 _STORES = ("wait_replicas", "wait_timeout")
 
 
@@ -35,16 +37,18 @@ def open_broadcast(url: StoreURL, timeout: float) -> Carrier:
     mode = url.query.get("mode", MODES[0])
     if mode not in MODES:
         raise InvalidArgumentError(f"mode must be one of {', '.join(MODES)}, not {mode}")
-    refused = [name for name in url.query if name in _STORES or (name in _OURS[1:] and mode != "streams")]
+    refused = [name for name in url.query if name in _STORES or mode not in _OURS.get(name, MODES)]
     if refused:
         raise InvalidArgumentError(f"{refused[0]} is no setting of live messages in the mode {mode}")
     keep, keep_for = _number(url.query, "keep", KEEP), _number(url.query, "keep_for", KEEP_FOR)
     positive_count("keep", keep)
     positive_seconds("keep_for", keep_for)
     rest = {name: value for name, value in url.query.items() if name not in _OURS}
+    if "channel" in url.query and "prefix" in url.query:
+        raise InvalidArgumentError("channel is the whole name: with it, prefix has nothing to be before")
     places, prefix = places_of(replace(url, query=rest))
     nodes = nodes_of(places)
-    names = Names(prefix, nodes.database)
+    names = Names(prefix, nodes.database, url.query.get("channel"))
     try:
         nodes.greet(timeout)
         if mode == "sharded":
