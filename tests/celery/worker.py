@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import redis
 from celery import Celery
 
 from tailrace import workflow
@@ -79,7 +80,9 @@ def store_in(folder: Path) -> str:
 
 @contextlib.contextmanager
 def place(broker: str, folder: Path) -> Iterator[Place]:
-    """Connect to a broker and a new store."""
+    """Connect to a broker, which is emptied, and a new store."""
+    with contextlib.closing(redis.Redis.from_url(broker)) as raw:
+        raw.flushall()
     with workflow.connect(store_in(folder)) as workflows, Celery("sender", broker=broker) as sender:
         yield Place(broker, folder, sender, workflows)
 
