@@ -267,6 +267,7 @@ def test_fifty_readers_have_every_word_once_whatever_happens(chat: Chat, chrome:
                 chat.kill(WORKER)
                 crowd.until(lambda reader: len(reader.payloads) > 10)
                 chat.kill(API, how=signal.SIGTERM)
+                chat.until_ready()
                 pages[0].reload()
                 crowd.until(lambda reader: len(reader.payloads) > 20)
                 chat.kill(API)
