@@ -13,7 +13,7 @@ from tailrace.testing.servers.process import ServerProcess
 from tailrace.testing.servers.started import Started
 from tailrace.testing.servers.wheels import programs_on_path
 
-_OPTIONS = (
+OPTIONS = (
     "--headless=new",
     # Neither user namespaces nor a graphics card nor a large /dev/shm are there wherever tests run.
     "--no-sandbox",
@@ -44,7 +44,7 @@ class Chromium(Started):
     """
 
     def __init__(self, url: str) -> None:
-        self._program, self._variables = _find()
+        self._program, self._variables = find()
         self._url = url
         self.folder = Path(tempfile.mkdtemp(prefix="tailrace-chromium-"))
         self._process: ServerProcess | None = None
@@ -62,7 +62,7 @@ class Chromium(Started):
     def start(self) -> None:
         """Start it; the page is opened some seconds later."""
         self._process = ServerProcess(
-            [str(self._program), *_OPTIONS, f"--user-data-dir={self.folder / 'profile'}", self._url],
+            [str(self._program), *OPTIONS, f"--user-data-dir={self.folder / 'profile'}", self._url],
             folder=self.folder,
             log=self.folder / "chromium.log",
             environment={**self._variables, "HOME": str(self.folder), "TMPDIR": str(self.folder)},
@@ -75,7 +75,12 @@ class Chromium(Started):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _find() -> tuple[Path, Mapping[str, str]]:
+def find() -> tuple[Path, Mapping[str, str]]:
+    """Return the program, and the variables that it needs.
+
+    Raises:
+        ServerMissingError: There is no Chromium here.
+    """
     top = debian.root("chromium")
     # What Debian has on the path is a script that looks for the program where it is not.
     program = top / "usr/lib/chromium/chromium"
