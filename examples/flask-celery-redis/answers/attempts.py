@@ -1,9 +1,9 @@
 """Events of work that is done more than once, in a topic: nothing doubles, whoever dies and whoever comes too late.
 
 A task queue delivers a task again when its worker dies, and sometimes while its worker lives. So an attempt first
-appends a *claim*: from there on the topic is its own. What is in the topic before the claim is its checkpoint: the attempt
-reads it and goes on after it. No lock is needed, and no lease that could run out under somebody who was merely slow:
-the order of the topic, which is the same for all, decides whose events count.
+appends a *claim*: from there on the topic is its own. What is in the topic before the claim is its checkpoint: the
+attempt reads it and goes on after it. No lock is needed, and no lease that could run out under somebody who was merely
+slow: the order of the topic, which is the same for all, decides whose events count.
 
     A record counts if its attempt is the one that claimed last before it, and its number is the next.
 
@@ -106,7 +106,7 @@ class Attempt:
     def __exit__(self, *_: object) -> None:
         self._subscription.close()
 
-    def append(self, event: Any) -> None:
+    def append(self, event: object) -> None:
         """Append one event, any JSON value. When this returns the topic has it, and it counts, once."""
         n = len(self.events)
         self._until(lambda: len(self.events) > n, {"n": n, "event": event})

@@ -3,11 +3,10 @@
 import uuid
 
 import flask
-import settings
-import tasks
 from kombu.exceptions import OperationalError
 
 import tailrace
+from answers import settings, tasks
 from tailrace.integrations.wsgi import EventStreams
 from tailrace.sse import StreamSettings
 from tailrace.tokens import KeyRing, Tokens

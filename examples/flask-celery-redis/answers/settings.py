@@ -13,9 +13,9 @@ RUN_SECONDS = float(os.environ.get("RUN_SECONDS", "600"))
 REDELIVERY_SECONDS = float(os.environ.get("REDELIVERY_SECONDS", str(RUN_SECONDS + 60)))
 """When the broker delivers a task again whose worker has died with all its processes.
 
-Redis sees no worker die: it knows only that a task was not acknowledged. Shorter than ``RUN_SECONDS``, and tasks that are
-merely slow are delivered again while they still run. Nothing doubles then, see ``attempts.py``, but work is done for
-nothing.
+Redis sees no worker die: it knows only that a task was not acknowledged. If this is shorter than ``RUN_SECONDS``, tasks
+that are merely slow are delivered again while they still run. Nothing doubles then, see ``attempts.py``, but work is
+done for nothing.
 """
 
 TOKEN_SECONDS = float(os.environ.get("TOKEN_SECONDS", "0.15"))

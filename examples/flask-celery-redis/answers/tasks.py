@@ -2,22 +2,21 @@
 
 import time
 
-import model
-import settings
-from attempts import Attempt, Ended, Taken
-from celery import Celery
+from celery import Celery, Task
 from celery.exceptions import Reject
 from celery.signals import worker_ready
 from celery.utils.log import get_task_logger
 
 import tailrace
+from answers import model, settings
+from answers.attempts import Attempt, Ended, Taken
 
 MOST_ATTEMPTS = 10
 """A task that kills its worker is delivered again, and again: here is where that stops."""
 
 logger = get_task_logger(__name__)
 
-app = Celery("tasks", broker=settings.REDIS_URL)
+app = Celery("answers", broker=settings.REDIS_URL)
 app.conf.update(
     task_ignore_result=True,
     # Acknowledged when it is done: a task whose worker dies is delivered again.
@@ -52,12 +51,12 @@ def tidy_up(**_: object) -> None:
 
 
 @app.task(bind=True)
-def write(self, run: str, prompt: str) -> None:
-    """Answer a prompt. May be delivered any number of times: the topic has every token once, by the rule of attempts."""
+def write(self: Task, run: str, prompt: str) -> None:
+    """Answer a prompt. However often it is delivered, each token counts once."""
     try:
         with Attempt(streams.topic(settings.topic_of(run))) as attempt:
             try:
-                answer(attempt, prompt)
+                fill(attempt, prompt)
             except Taken:
                 # Redis knows a message by one tag, however often it was delivered: if this delivery were acknowledged
                 # now, the other one would be too, and nobody would go on if its worker died.
@@ -72,21 +71,22 @@ def write(self, run: str, prompt: str) -> None:
         raise Reject(error, requeue=True) from error
 
 
-def answer(attempt: Attempt, prompt: str) -> None:
+def fill(attempt: Attempt, prompt: str) -> None:
     """Do what is left to do."""
     if attempt.number > MOST_ATTEMPTS:
-        attempt.finish(error=f"given up after {MOST_ATTEMPTS} attempts")
+        attempt.finish(error="The model gave no answer.")
         return
     if not attempt.events:
         attempt.append({"prompt": prompt})
-    so_far = [event["token"] for event in attempt.events if "token" in event]
-    logger.info("attempt %d goes on after %d tokens", attempt.number, len(so_far))
+    # A real model is given their text.
+    so_far = len(attempt.events) - 1
+    logger.info("attempt %d goes on after %d tokens", attempt.number, so_far)
     deadline = time.monotonic() + settings.RUN_SECONDS
     try:
-        for token in model.generate(prompt, so_far, settings.TOKEN_SECONDS):
+        for token in model.continued(prompt, so_far, settings.TOKEN_SECONDS):
             attempt.append({"token": token})
             if time.monotonic() > deadline:
-                attempt.finish(error="it took too long")
+                attempt.finish(error="It took too long.")
                 return
     except model.ModelError as error:
         attempt.finish(error=str(error))
