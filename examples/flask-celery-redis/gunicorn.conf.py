@@ -8,7 +8,7 @@ import gevent
 from gunicorn.workers.base import Worker
 
 wsgi_app = "answers.web:app"
-bind = f"127.0.0.1:{os.environ.get('PORT', '8000')}"
+bind = f"127.0.0.1:{os.environ.get('ANSWERS_PORT', '8000')}"
 workers = 2
 worker_class = "gevent"
 # Viewers of one worker, and some more for everything else.

@@ -74,7 +74,7 @@ def main() -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
-    data = Path(os.environ.get("DATA", "data")).resolve()
+    data = Path(os.environ.get("ANSWERS_DATA", "data")).resolve()
     data.mkdir(parents=True, exist_ok=True)
     make_keys(data / "keys.txt")
     os.environ["TAILRACE_TOKEN_KEYS_FILE"] = str(data / "keys.txt")
@@ -82,13 +82,13 @@ def main() -> int:
     parts = []
     try:
         if not os.environ.get("REDIS_URL"):
-            port = int(os.environ.get("REDIS_PORT", "6399"))
+            port = int(os.environ.get("ANSWERS_REDIS_PORT", "6399"))
             os.environ["REDIS_URL"] = f"redis://127.0.0.1:{port}/0"
             parts.append(redis(data, port))
             parts[0].start()
             wait_for(port, parts[0], stopping)
         parts += [web(), worker()]
-        say(f"open http://127.0.0.1:{os.environ.get('PORT', '8000')}/ and press Ctrl-C to end")
+        say(f"open http://127.0.0.1:{os.environ.get('ANSWERS_PORT', '8000')}/ and press Ctrl-C to end")
         while not stopping.is_set():
             for part in parts:
                 part.watch()
@@ -128,7 +128,7 @@ def worker() -> Part:
     command = [sys.executable, "-m", "celery", "-A", "answers.tasks", "worker"]
     # Asked by SIGTERM, it ends when its tasks have; by SIGQUIT, it gives them back to the queue, and the next start
     # goes on with them.
-    options = ["--pool", "prefork", "--concurrency", "2", "--loglevel", "info"]
+    options = ["--pool", "prefork", "--concurrency", "2", "--loglevel", "info", "--without-mingle", "--without-gossip"]
     return Part("celery", [*command, *options], ends_by=(signal.SIGTERM, signal.SIGQUIT))
 
 
