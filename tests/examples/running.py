@@ -38,6 +38,9 @@ class Example(Started):
         ready: An address that answers 200 once the page can be opened.
         environment: Variables besides those of a plain shell.
         patience: Seconds until it is ready.
+
+    Attributes:
+        environment: All variables that it was started with.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class Example(Started):
         self._command = command
         self._folder = folder
         self._ready = ready
-        self._environment = {**plain_environment(), **(environment or {})}
+        self.environment = {**plain_environment(), **(environment or {})}
         self._patience = patience
         self._process: subprocess.Popen[bytes] | None = None
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this
@@ -63,7 +66,7 @@ class Example(Started):
         self._process = subprocess.Popen(
             self._command,
             cwd=self._folder,
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,

@@ -78,6 +78,7 @@ ARROWS = {
     "asgi": "",
     "sse": f"{_PURE} arguments facade aio asgi tokens",
     "integrations": f"{_FACADE} topic subscription aio asgi sse tokens",
+    "integrations.celery": "errors workflow",
     "server": f"{_FACADE} operations opening sweeping aio asgi sse tokens units wire workflow",
     # On top: the kit and the command line use the public names, and open any layer to look inside.
     "testing": f"{_FACADE} broadcast operations sweeping topic subscription client aio backends.memory backends.sqlite",
@@ -100,6 +101,7 @@ OWNERS = {
     "cryptography": ("tokens",),
     "obstore": ("workflow",),
     "starlette": ("server", "integrations"),
+    "celery": ("integrations.celery",),
     "uvicorn": ("server",),
     "h11": ("backends.http", "workflow.remote"),
     "jwt": ("server",),

@@ -29,7 +29,7 @@ _SELECT = "SELECT id, prompt, state, answer, error, attempts FROM jobs WHERE id 
 # One statement: of two workers that take at once, the second looks for a job after the first has its own.
 _TAKE = """
 UPDATE jobs SET worker = :worker, free_at = :until, attempts = attempts + 1
-WHERE id = (SELECT id FROM jobs WHERE state = 'waiting' AND free_at <= :now ORDER BY free_at LIMIT 1)
+WHERE id = (SELECT id FROM jobs WHERE state = 'waiting' AND free_at <= :now ORDER BY free_at, rowid LIMIT 1)
 RETURNING id, prompt, state, answer, error, attempts
 """
 

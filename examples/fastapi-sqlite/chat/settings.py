@@ -1,4 +1,4 @@
-"""What the two processes are told, by environment variables: where the files are, where to listen, how long a lease is."""
+"""What both processes are told, by environment variables: where the files are, where to listen, how long a lease is."""
 
 import os
 from collections.abc import Mapping
