@@ -27,7 +27,7 @@ def _attempts() -> ModuleType:
 
 
 attempts = _attempts()
-Attempt, Ended, Log, Taken = attempts.Attempt, attempts.Ended, attempts.Log, attempts.Taken
+Attempt, Ended, Log, Superseded = attempts.Attempt, attempts.Ended, attempts.Log, attempts.Superseded
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_one_that_was_taken_over_is_told_at_its_next_event_which_does_not_count(
     with Attempt(topic) as first:
         first.append("a")
         with Attempt(topic) as second:
-            with pytest.raises(Taken):
+            with pytest.raises(Superseded):
                 first.append("b of the first")
             second.append("b")
             assert second.events == log_of(topic).events == ["a", "b"]
@@ -73,7 +73,7 @@ def test_one_that_was_taken_over_can_not_end_the_topic(topic: tailrace.Topic) ->
     with Attempt(topic) as first:
         first.append("a")
         with Attempt(topic) as second:
-            with pytest.raises(Taken):
+            with pytest.raises(Superseded):
                 first.finish(error="given up")
             second.append("b")
             second.finish()
@@ -183,7 +183,7 @@ def test_however_attempts_interleave_each_event_counts_once(
                     else:
                         attempt.finish()
                         return
-            except Taken:
+            except Superseded:
                 time.sleep(chance.random() * 0.02)
             except Ended:
                 return

@@ -1,23 +1,24 @@
 """examples/flask-celery-redis as its README runs it, with a real browser: the page shows every token once, in order."""
 
-import asyncio
 import contextlib
 import importlib.util
-import json
+import shutil
 import signal
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import httpx
+import psutil
 import pytest
-import redis
+from playwright.sync_api import Route
 from tests.examples.chrome import Chrome, Reader
-from tests.examples.crowd import Crowd
+from tests.examples.crowd import crowd_of
 from tests.examples.running import EXAMPLES, Example
-from tests.http.reader import LiveReader
 
 import tailrace
 from tailrace.testing.faults import FlakyProxy
@@ -53,11 +54,12 @@ class Answers(Example):
 
     def __init__(
         self,
-        folder: Path,
+        home: Path,
         *,
         url: str = "",
         pause: float = 0.06,
         redelivery: float = 3.0,
+        folder: Path = FOLDER,
         command: tuple[str, ...] = (sys.executable, "-m", "answers"),
         patience: float = 60.0,
     ) -> None:
@@ -66,18 +68,18 @@ class Answers(Example):
         self.url = f"http://127.0.0.1:{self.port}"
         self.redis_url = url or f"redis://127.0.0.1:{self.redis_port}/0"
         settings = {
-            "ANSWERS_DATA": folder / "data",
+            "ANSWERS_DATA": home / "data",
             "ANSWERS_PORT": self.port,
             "ANSWERS_REDIS_PORT": self.redis_port,
             "ANSWERS_TOKEN_SECONDS": pause,
             "ANSWERS_REDELIVERY_SECONDS": redelivery,
             "REDIS_URL": url,
             # gunicorn keeps a socket there.
-            "HOME": folder,
+            "HOME": home,
         }
         super().__init__(
             command,
-            FOLDER,
+            folder,
             ready=f"{self.url}/",
             environment={name: str(value) for name, value in settings.items()},
             patience=patience,
@@ -98,7 +100,7 @@ class Answers(Example):
         assert answer.status_code == 303, answer.text
         return run
 
-    def log(self, run: str) -> tuple[list[bytes], "object"]:
+    def log(self, run: str) -> tuple[list[bytes], Any]:
         """Return the records of a run, and what a reader makes of them."""
         log = attempts.Log()
         with tailrace.connect(self.redis_url) as streams:
@@ -116,6 +118,14 @@ class Answers(Example):
         self.kill(WORKER)
         self.until_works()
 
+    def kill_pool(self) -> None:
+        """End all of Celery but its main process with SIGKILL."""
+        main, *pool = self.processes(WORKER)
+        for process in pool:
+            if process.ppid() == main.pid:
+                process.kill()
+        psutil.wait_procs(pool, timeout=30)
+
     def close(self) -> None:
         super().close()
         for claim in self._claims:
@@ -129,9 +139,22 @@ def reader(chrome: Chrome) -> Iterator[Reader]:
     somebody.leave()
 
 
-@pytest.fixture
-def answers(tmp_path: Path) -> Iterator[Answers]:
-    with Answers(tmp_path) as started:
+@pytest.fixture(scope="module")
+def store() -> Iterator[RedisServer]:
+    with RedisServer(aof="everysec") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared(store: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
+    """With a Redis that tests can end and start again. Celery takes seconds to start, so the long tests share one."""
+    with Answers(tmp_path_factory.mktemp("answers"), url=store.url) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
+    with Answers(tmp_path_factory.mktemp("answers")) as started:
         yield started
 
 
@@ -164,3 +187,243 @@ def test_an_answer_outlives_a_reload_a_killed_worker_and_a_restarted_server(answ
     # Two claims, the prompt, each token once, the end: nothing in the topic is to be ignored.
     assert log.attempts == 2
     assert len(records) == 2 + 1 + len(whole.split()) + 1
+
+
+def test_an_answer_that_fails_says_why(answers: Answers, reader: Reader) -> None:
+    reader.open(answers.url)
+    reader.ask("something forbidden")
+    assert reader.until_state("failed") == ""
+    assert reader.page.text_content("#note") == "The model refused to answer."
+    nobody = httpx.get(f"{answers.url}/runs/{uuid.uuid4()}/events", params={"cursor": "nonsense"})
+    assert nobody.status_code == 400
+    assert httpx.post(f"{answers.url}/runs/{uuid.uuid4()}", data={"prompt": " "}).status_code == 400
+
+
+@LONG
+def test_reloads_lose_and_double_nothing(shared: Answers, reader: Reader) -> None:
+    whole = ask(reader, shared.url, "reload me")
+    for words in range(4, len(whole.split()), 6):
+        assert whole.startswith(reader.until_shown(words))
+        reader.reload()
+    assert reader.until_state("done") == whole
+    assert reader.faults == []
+
+
+@LONG
+def test_processes_of_the_pool_that_are_killed_cost_nothing(shared: Answers, reader: Reader) -> None:
+    whole = ask(reader, shared.url, "out of memory")
+    for words in (5, 20, 40):
+        assert whole.startswith(reader.until_shown(words))
+        shared.kill_pool()
+    assert reader.until_state("done") == whole
+    records, log = shared.log(run_of(reader))
+    assert log.attempts == 4
+    assert len(records) == 4 + 1 + len(whole.split()) + 1
+
+
+@LONG
+def test_workers_that_are_killed_cost_nothing(shared: Answers, reader: Reader) -> None:
+    whole = ask(reader, shared.url, "pulled out of the wall")
+    for words in (5, 30):
+        assert whole.startswith(reader.until_shown(words))
+        shared.kill_worker()
+    assert reader.until_state("done") == whole
+    records, log = shared.log(run_of(reader))
+    assert log.attempts == 3
+    assert len(records) == 3 + 1 + len(whole.split()) + 1
+
+
+@LONG
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_web_servers_that_are_restarted_cost_nothing(shared: Answers, reader: Reader, how: signal.Signals) -> None:
+    whole = ask(reader, shared.url, f"web {how.name}")
+    for words in (5, 30):
+        assert whole.startswith(reader.until_shown(words))
+        shared.kill(WEB, how=how)
+    assert reader.until_state("done") == whole
+    assert shared.log(run_of(reader))[1].attempts == 1
+
+
+@LONG
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_redis_that_is_away_costs_nothing(shared: Answers, store: RedisServer, reader: Reader, how: str) -> None:
+    """It has an append-only file: what it had acknowledged is there when it comes back."""
+    whole = ask(reader, shared.url, f"redis {how}")
+    for words in (5, 30):
+        assert whole.startswith(reader.until_shown(words))
+        getattr(store, how)()
+        time.sleep(2)
+        store.start()
+    assert reader.until_state("done") == whole
+    assert reader.faults == []
+    # Celery delivers again what it could not acknowledge; and goes on taking tasks.
+    second = shared.ask(f"after redis {how}")
+    reader.open(f"{shared.url}/runs/{second}")
+    assert reader.until_state("done") == expected(f"after redis {how}")
+
+
+@LONG
+def test_a_network_that_comes_and_goes_costs_nothing(shared: Answers, reader: Reader) -> None:
+    with FlakyProxy(("127.0.0.1", shared.port)) as wire:
+        whole = ask(reader, f"http://127.0.0.1:{wire.port}", "in a tunnel")
+        for words in (5, 25, 45):
+            assert whole.startswith(reader.until_shown(words))
+            reader.offline()
+            wire.refuse()
+            reader.page.wait_for_timeout(1000)
+            wire.accept()
+            reader.offline(False)
+        assert reader.until_state("done") == whole
+        assert reader.faults == []
+
+
+@LONG
+def test_a_proxy_that_answers_in_place_of_the_server_does_not_end_the_page(shared: Answers, reader: Reader) -> None:
+    whole = ask(reader, shared.url, "bad gateway")
+    reader.until_shown(5)
+    refused: list[str] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        route.fulfill(status=502, body="bad gateway")
+
+    reader.page.route("**/events*", refuse, times=2)
+    shared.kill(WEB, how=signal.SIGTERM)
+    assert reader.until_state("done") == whole
+    assert len(refused) == 2
+
+
+@LONG
+def test_a_run_that_is_sent_several_times_is_shown_once(shared: Answers, reader: Reader) -> None:
+    """As after a form that was sent twice, and by a broker that delivers again what still runs."""
+    prompt = "twice"
+    run = shared.ask(prompt)
+    reader.open(f"{shared.url}/runs/{run}")
+    assert expected(prompt).startswith(reader.until_shown(10))
+    shared.ask(prompt, run)
+    assert reader.until_state("done") == expected(prompt)
+    assert shared.log(run)[1].attempts == 2
+    # And once more when it is over.
+    shared.ask(prompt, run)
+    reader.reload()
+    assert reader.until_state("done") == expected(prompt)
+
+
+@LONG
+def test_a_worker_that_was_stopped_for_long_doubles_nothing(shared: Answers, reader: Reader) -> None:
+    """It goes on where it was stopped, in the middle of an append perhaps, when another one has its run."""
+    prompt = "asleep at the wheel"
+    run = shared.ask(prompt)
+    reader.open(f"{shared.url}/runs/{run}")
+    assert expected(prompt).startswith(reader.until_shown(5))
+    sleepers = shared.processes(WORKER)
+    for process in sleepers:
+        process.suspend()
+    shown = len(reader.text.split())
+    with another_worker(shared):
+        shared.ask(prompt, run)
+        assert expected(prompt).startswith(reader.until_shown(shown + 5))
+        for process in sleepers:
+            process.resume()
+        assert reader.until_state("done") == expected(prompt)
+    reader.reload()
+    assert reader.until_state("done") == expected(prompt)
+
+
+@LONG
+def test_fifty_readers_have_every_token_once_whatever_happens(
+    shared: Answers, store: RedisServer, chrome: Chrome
+) -> None:
+    prompt = "to all of you"
+    whole = expected(prompt)
+    run = shared.ask(prompt)
+    pages = [chrome.reader() for _ in range(3)]
+    try:
+        with FlakyProxy(("127.0.0.1", shared.port)) as wire:
+            for page in pages:
+                page.open(f"http://127.0.0.1:{wire.port}/runs/{run}")
+            with crowd_of(50, wire.port, f"/runs/{run}/events") as crowd:
+                crowd.until(lambda reader: len(reader.payloads) > 5)
+                wire.cut()
+                shared.kill_worker()
+                crowd.until(lambda reader: len(reader.payloads) > 20)
+                shared.kill(WEB, how=signal.SIGTERM)
+                pages[0].reload()
+                crowd.until(lambda reader: len(reader.payloads) > 35)
+                store.kill()
+                time.sleep(1)
+                store.start()
+                crowd.until(lambda reader: len(reader.payloads) > 45)
+                shared.kill(WEB)
+                crowd.until_finished()
+                seen = [reader.payloads for reader in crowd.readers]
+            assert [page.until_state("done") for page in pages] == [whole] * len(pages)
+        # Each of them has each record of the topic, once.
+        assert seen == [shared.log(run)[0]] * 50
+        assert [text_of(payloads) for payloads in seen] == [whole] * 50
+    finally:
+        for page in pages:
+            page.leave()
+
+
+@LONG
+def test_deliveries_that_come_while_the_task_runs_double_nothing(tmp_path: Path, reader: Reader) -> None:
+    """The broker is told to deliver again after a second what takes ten: whoever comes later goes on."""
+    with Answers(tmp_path, redelivery=1.0, pause=0.15) as answers:
+        whole = ask(reader, answers.url, "impatient")
+        assert reader.until_state("done") == whole
+        assert answers.log(run_of(reader))[1].attempts >= 2
+
+
+@LONG
+def test_ctrl_c_ends_all_and_the_next_start_goes_on(tmp_path: Path, reader: Reader) -> None:
+    prompt = "to be continued"
+    with Answers(tmp_path, pause=0.3) as first:
+        run = first.ask(prompt)
+        reader.open(f"{first.url}/runs/{run}")
+        reader.until_shown(5)
+        assert first.interrupt() == 0
+    with Answers(tmp_path) as second:
+        reader.open(f"{second.url}/runs/{run}")
+        assert reader.until_state("done") == expected(prompt)
+
+
+@LONG
+def test_the_command_of_the_readme_needs_nothing_else(tmp_path: Path, reader: Reader) -> None:
+    """In a copy without anything that was made here, with a virtual environment of its own."""
+    with Answers(tmp_path, command=("./run",), folder=copied(tmp_path), patience=400) as answers:
+        whole = ask(reader, answers.url, "from scratch")
+        assert reader.until_state("done") == whole
+        assert answers.interrupt() == 0
+
+
+@contextlib.contextmanager
+def another_worker(answers: Answers) -> Iterator[None]:
+    """A second Celery, which nobody watches over."""
+    (main, *_) = answers.processes(WORKER)
+    process = psutil.Popen(main.cmdline(), cwd=FOLDER, env=main.environ(), start_new_session=True)
+    try:
+        yield
+    finally:
+        for each in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+        process.wait(30)
+
+
+def text_of(payloads: list[bytes]) -> str:
+    log = attempts.Log()
+    for payload in payloads:
+        log.apply(payload)
+    return "".join(event["token"] for event in log.events if "token" in event)
+
+
+def copied(where: Path) -> Path:
+    """Copy the example and what it installs to where it would be in a checkout."""
+    top = FOLDER.parents[1]
+    kept = shutil.ignore_patterns("__pycache__", ".venv", "data")
+    folder = shutil.copytree(FOLDER, where / "examples" / FOLDER.name, ignore=kept)
+    shutil.copytree(top / "src", where / "src", ignore=kept)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(top / name, where)
+    return folder

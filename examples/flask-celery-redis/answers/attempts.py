@@ -24,7 +24,7 @@ _COMES_BACK_WITHIN = 5.0
 _AGAIN_AFTER = 0.5
 
 
-class Taken(Exception):  # noqa: N818 - what happened, and no error
+class Superseded(Exception):  # noqa: N818 - what happened, and no error
     """A later attempt has claimed the topic: stop. Nothing that this one appends would count."""
 
 
@@ -70,7 +70,7 @@ class Attempt:
 
     Raises:
         Ended: On entering, or later: there is nothing left to do.
-        Taken: From ``append`` and ``finish``: another attempt goes on.
+        Superseded: From ``append`` and ``finish``: another attempt goes on.
         tailrace.DurableStreamError: The store was away for too long, or has lost records: begin another attempt.
     """
 
@@ -154,4 +154,4 @@ class Attempt:
         mine = self._log.owner == self._name
         self._log.apply(got.payload)
         if mine and self._log.owner != self._name:
-            raise Taken
+            raise Superseded

@@ -9,7 +9,7 @@ from celery.utils.log import get_task_logger
 
 import tailrace
 from answers import model, settings
-from answers.attempts import Attempt, Ended, Taken
+from answers.attempts import Attempt, Ended, Superseded
 
 MOST_ATTEMPTS = 10
 """A task that kills its worker is delivered again, and again: here is where that stops."""
@@ -57,7 +57,7 @@ def write(self: Task, run: str, prompt: str) -> None:
         with Attempt(streams.topic(settings.topic_of(run))) as attempt:
             try:
                 fill(attempt, prompt)
-            except Taken:
+            except Superseded:
                 # Redis knows a message by one tag, however often it was delivered: if this delivery were acknowledged
                 # now, the other one would be too, and nobody would go on if its worker died.
                 logger.warning("run %s: another attempt has taken over", run)
