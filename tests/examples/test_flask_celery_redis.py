@@ -257,6 +257,21 @@ def test_a_redis_that_is_away_costs_nothing(shared: Answers, store: RedisServer,
 
 
 @LONG
+def test_a_redis_that_has_lost_records_gets_them_again(
+    shared: Answers, store: RedisServer, reader: Reader, tmp_path: Path
+) -> None:
+    """As after a power failure: what it had acknowledged last is gone. Page and worker are told, and begin again."""
+    whole = ask(reader, shared.url, "a spare disk")
+    assert whole.startswith(reader.until_shown(8))
+    store.backup(tmp_path / "backup")
+    assert whole.startswith(reader.until_shown(30))
+    store.restore(tmp_path / "backup")
+    assert reader.until_state("done", timeout=120) == whole
+    reader.reload()
+    assert reader.until_state("done") == whole
+
+
+@LONG
 def test_a_network_that_comes_and_goes_costs_nothing(shared: Answers, reader: Reader) -> None:
     with FlakyProxy(("127.0.0.1", shared.port)) as wire:
         whole = ask(reader, f"http://127.0.0.1:{wire.port}", "in a tunnel")

@@ -84,9 +84,7 @@ def still_open(request: HttpRequest) -> HttpResponse:
     assert isinstance(events, wsgi.EventStreams | asgi.EventStreams)
     assert isinstance(streams, tailrace.StreamClient | aio.StreamClient)
     subscriptions = int(streams.stats()["subscriptions"] or 0)
-    return JsonResponse(
-        {"streams": events.count, "subscriptions": subscriptions, "threads": threading.active_count()}
-    )
+    return JsonResponse({"streams": events.count, "subscriptions": subscriptions, "threads": threading.active_count()})
 
 
 @asynccontextmanager
