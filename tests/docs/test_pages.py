@@ -30,6 +30,9 @@ GROUPS = {"access", "keys", "runs"}
 SUBGROUPS = [["runs", "holds"]]
 """Those of them that have, too."""
 
+FOLLOWED = [TOP / "docs/tutorials/llm-app.md"]
+"""Pages that have their reader make files: each has a test that does what the page says."""
+
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
 
@@ -64,7 +67,9 @@ def _pages_with(*languages: str) -> list[object]:
     return [
         pytest.param(page, id=str(page.relative_to(TOP)))
         for page in PAGES
-        if any(block.language in languages for block in blocks(page.read_text(encoding="utf-8")))
+        if any(
+            block.language in languages and block.title is None for block in blocks(page.read_text(encoding="utf-8"))
+        )
     ]
 
 
@@ -89,7 +94,7 @@ def _program(found: list[Block]) -> str:
     """Put the blocks one after the other, each on the line where the page has it."""
     lines: list[str] = []
     for block in found:
-        if block.language == "python" and block.not_run is None:
+        if block.language == "python" and block.not_run is None and block.title is None:
             lines += [""] * (block.line - 1 - len(lines))
             lines += block.body.splitlines()
     return "\n".join(lines) + "\n"
@@ -138,6 +143,17 @@ def _help(*command: str) -> "subprocess.CompletedProcess[str]":
         timeout=60,
         env=os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"},
     )
+
+
+def test_programs_are_files_only_on_pages_that_are_followed() -> None:
+    """Elsewhere they are run with the rest of their page, and one with a title would not be."""
+    with_files = [
+        page
+        for page in PAGES
+        if any(block.title for block in blocks(page.read_text(encoding="utf-8")) if block.language == "python")
+    ]
+
+    assert with_files == FOLLOWED
 
 
 def test_a_block_is_left_out_only_with_a_reason() -> None:
