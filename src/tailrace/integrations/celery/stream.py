@@ -1,5 +1,6 @@
 """A stream that one attempt at a task writes: begun, kept alive and ended with it. What Celery's users call."""
 
+import contextlib
 import logging
 import math
 import uuid
@@ -17,6 +18,7 @@ from tailrace.workflow import (
     Appended,
     RunNotFoundError,
     RunStreams,
+    Stream,
     StreamClosedError,
     StreamErroredError,
     StreamNotFoundError,
@@ -208,22 +210,20 @@ class TaskStream:
 
     def _begin(self) -> None:
         try:
-            self.count = self._renew().last_offset + 1
-        except (RunNotFoundError, StreamNotFoundError):
-            self.count = 0
+            with contextlib.suppress(RunNotFoundError, StreamNotFoundError):
+                self._note(self._renew())
+            appended = self._writing.begin()
         except StreamClosedError:
-            self._end_seen()
+            self._note(self._run.describe(self.name))
+            self.ended = True
             return
-        try:
-            self.count = self._writing.begin(self.count)
-        except StreamClosedError:
-            self._end_seen()
-            return
+        if appended is not None:
+            self.count = appended.stream.last_offset + 1
         self._renewal.start()
 
-    def _end_seen(self) -> None:
-        self.ended = True
-        self.count = self._run.describe(self.name).last_offset + 1
+    def _note(self, stream: Stream) -> None:
+        self.count = stream.last_offset + 1
+        self._writing.note(self.count)
 
     def _close(self) -> None:
         self._renewal.stop()
@@ -245,7 +245,7 @@ class TaskStream:
             forget(self._request, self)
             self.settle(Failed(exc))
 
-    def _renew(self) -> Any:  # noqa: ANN401
+    def _renew(self) -> Stream:
         return self._run.renew(self.name, self._lease_seconds)
 
     def __repr__(self) -> str:

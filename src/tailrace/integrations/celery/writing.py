@@ -28,8 +28,12 @@ CLAIMS = 10
 class Writing(Protocol):
     """What one attempt appends to one stream."""
 
-    def begin(self, count: int) -> int:
-        """Note how many items are there, do what has to come first, and return how many are there then."""
+    def note(self, count: int) -> None:
+        """Note how many items are there."""
+        ...
+
+    def begin(self) -> Appended | None:
+        """Append what has to come first, if anything."""
         ...
 
     def append(self, payloads: Iterable[object], item_type: str | None, content_type: str | None, cap: int) -> Appended:
@@ -52,9 +56,12 @@ class Repeated:
         self._emitter = run.emitter(identity, lease_seconds=lease_seconds)
         self._name = name
 
-    def begin(self, count: int) -> int:
+    def note(self, count: int) -> None:
         """Nothing: the numbers of the commands begin at 0 in each attempt."""
-        return count
+
+    def begin(self) -> Appended | None:
+        """Nothing: there is no first command of its own."""
+        return None
 
     def append(self, payloads: Iterable[object], item_type: str | None, content_type: str | None, cap: int) -> Appended:
         """Append under the number of this command."""
@@ -87,24 +94,25 @@ class Numbered:
         self._restart = restart
         self._count = 0
 
-    def begin(self, count: int) -> int:
-        """Go on behind ``count`` items; where attempts start anew, take the next place, which ends any other's writing.
+    def note(self, count: int) -> None:
+        """Go on behind so many items."""
+        self._count = count
+
+    def begin(self) -> Appended | None:
+        """Where attempts start anew, take the next place, which ends the writing of any other.
 
         Raises:
             SupersededError: Another attempt writes so fast that there is no getting in front of it.
         """
-        self._count = count
         if not self._restart:
-            return count
+            return None
         # Of two attempts that claim the same place one must lose, so no two of these items are alike.
         payload = {"attempt": secrets.token_hex(8), "retries": self._retries}
         for _ in range(CLAIMS):
             try:
-                self.append([payload], ATTEMPT, None, MAX_PENDING_ITEMS)
+                return self.append([payload], ATTEMPT, None, MAX_PENDING_ITEMS)
             except SupersededError:
                 self._count = self._run.describe(self._name).last_offset + 1
-            else:
-                return self._count
         raise SupersededError("another attempt at this task is writing to its stream")
 
     def append(self, payloads: Iterable[object], item_type: str | None, content_type: str | None, cap: int) -> Appended:
