@@ -116,30 +116,35 @@ class WithoutSeal:
 
 
 class Unsure:
-    """A topic whose appends fail now and then; some of them are stored all the same, or once more later on."""
+    """A topic whose appends fail now and then; some of them are stored all the same, at once or later."""
 
-    def __init__(self, topic: tailrace.Topic, chance: random.Random) -> None:
+    def __init__(self, topic: tailrace.Topic, chance: random.Random, on_the_way: list[bytes]) -> None:
         self._topic = topic
         self._chance = chance
+        self._on_the_way = on_the_way
         self.seal = topic.seal
         self.subscribe_from_beginning = topic.subscribe_from_beginning
 
     def append(self, payload: bytes) -> None:
         """Store it, or not, and tell the truth, or nothing certain."""
         fate = self._chance.random()
+        if self._on_the_way and fate < 0.3:
+            self._topic.append(self._on_the_way.pop())
         if fate < 0.7:
             self._topic.append(payload)
         elif fate < 0.85:
             self._topic.append(payload)
             raise tailrace.DurableStreamUnavailableError("lost answer", maybe_stored=True)
         else:
+            if fate < 0.95:
+                self._on_the_way.append(payload)
             raise tailrace.DurableStreamUnavailableError("lost request", maybe_stored=fate < 0.95)
 
 
 def test_an_append_of_unknown_outcome_counts_once(topic: tailrace.Topic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "_AGAIN_AFTER", 0.001)
     chance = random.Random(7)
-    with Attempt(Unsure(topic, chance)) as attempt:
+    with Attempt(Unsure(topic, chance, [])) as attempt:
         for number in range(60):
             attempt.append(number)
         attempt.finish()
@@ -160,6 +165,18 @@ def test_doubled_records_are_seen_as_what_they_are(topic: tailrace.Topic) -> Non
     assert (log.events, log.attempts) == ([0, 1, 2], 1)
 
 
+def test_a_claim_that_arrives_again_takes_the_topic_from_nobody() -> None:
+    log = Log()
+    for record in (
+        b'{"attempt": "a"}',
+        b'{"attempt": "b"}',
+        b'{"attempt": "a"}',
+        b'{"attempt": "b", "n": 0, "event": 1}',
+    ):
+        log.apply(record)
+    assert (log.owner, log.attempts, log.events) == ("b", 2, [1])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_however_attempts_interleave_each_event_counts_once(
     topic: tailrace.Topic, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -167,11 +184,12 @@ def test_however_attempts_interleave_each_event_counts_once(
     """Six workers at once take the topic from each other, die, are late, and lose answers."""
     monkeypatch.setattr(attempts, "_AGAIN_AFTER", 0.001)
     length = 40
+    on_the_way: list[bytes] = []
 
     def work(chance: random.Random) -> None:
         while True:
             try:
-                with Attempt(Unsure(topic, chance)) as attempt:
+                with Attempt(Unsure(topic, chance, on_the_way)) as attempt:
                     dies_after = chance.randint(1, 12)
                     for number in range(len(attempt.events), length):
                         if dies_after == 0:

@@ -5,7 +5,8 @@ appends a *claim*: from there on the topic is its own. What is in the topic befo
 attempt reads it and goes on after it. No lock is needed, and no lease that could run out under somebody who was merely
 slow: the order of the topic, which is the same for all, decides whose events count.
 
-    A record counts if its attempt is the one that claimed last before it, and its number is the next.
+    A claim counts once. Another record counts if its attempt is the one whose claim was the last before it, and its
+    number is the next.
 
 Everybody who reads keeps to that rule: `Log` here, and `static/run.js` in the browser. This file knows neither Celery
 nor Flask.
@@ -36,25 +37,30 @@ class Log:
     """What a topic says, by the rule. Pure.
 
     Attributes:
-        attempts: How many claims there were.
         owner: The attempt that claimed last.
         events: Those that count, in order.
         end: ``None`` while the work goes on, then ``{"error": None}``, or why it failed.
     """
 
     def __init__(self) -> None:
-        self.attempts = 0
         self.owner: str | None = None
         self.events: list[Any] = []
         self.end: dict[str, str | None] | None = None
+        self._claimed: set[str] = set()
+
+    @property
+    def attempts(self) -> int:
+        """How many there were."""
+        return len(self._claimed)
 
     def apply(self, payload: bytes) -> None:
         """Take the topic's next record."""
         record = json.loads(payload)
         if "n" not in record:
-            # A claim that was sent twice is one.
-            self.attempts += record["attempt"] != self.owner
-            self.owner = record["attempt"]
+            # One that was sent twice may arrive for the second time after somebody else's, who would stop for nobody.
+            if record["attempt"] not in self._claimed:
+                self._claimed.add(record["attempt"])
+                self.owner = record["attempt"]
         elif record["attempt"] == self.owner and record["n"] == len(self.events) and self.end is None:
             if "end" in record:
                 self.end = record["end"]

@@ -2,9 +2,10 @@
 
 const element = (id) => document.getElementById(id)
 const address = element("follow").dataset.events
-let owner, next, last
+let claimed, owner, next, last
 
 function begin() {
+  claimed = new Set()
   owner = last = null
   next = 0
   element("answer").textContent = ""
@@ -36,10 +37,11 @@ function follow() {
   }
 }
 
-// The rule of attempts.py: what counts is of the attempt that claimed last, and has the next number.
+// The rule of attempts.py: a claim counts once; an event, if it is of the attempt that claimed last, with the next number.
 function apply(record) {
   if (record.n === undefined) {
-    owner = record.attempt
+    if (!claimed.has(record.attempt)) owner = record.attempt
+    claimed.add(record.attempt)
   } else if (record.attempt === owner && record.n === next && "event" in record) {
     next += 1
     show(record.event)
