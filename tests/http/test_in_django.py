@@ -51,7 +51,7 @@ class Django(ServerNode):
         return listens(self.address)
 
 
-@pytest.fixture(params=["gevent", "gthread", "uvicorn"])
+@pytest.fixture(params=["gevent", pytest.param("gthread", marks=pytest.mark.long), "uvicorn"])
 def server(request: pytest.FixtureRequest, store: str, tmp_path: Path) -> Iterator[Django]:
     with Django(request.param, store, tmp_path) as server:
         yield server
