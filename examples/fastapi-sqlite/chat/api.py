@@ -4,13 +4,10 @@ It generates nothing, so it may be restarted at any time: the worker goes on, an
 """
 
 import asyncio
-import contextlib
 import logging
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 from uuid import UUID
 
@@ -36,19 +33,18 @@ class Question(BaseModel):
     prompt: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 
 
-def application(settings: Settings, streams: EventStreams) -> FastAPI:
-    """Return the API.
-
-    Args:
-        streams: The event streams of it; whoever serves it drains them at the end.
-    """
+def application(settings: Settings) -> FastAPI:
+    """Return the API."""
     jobs = Jobs(settings.jobs)
     tokens = Tokens(KeyRing.from_file(settings.keys), audience="chat")
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.events = events = EventStreams()
         async with await aio.connect(settings.streams) as app.state.workflows:
-            yield
+            # At its end the server would wait for event streams, and they go on for minutes.
+            with events.drained_by_signals():
+                yield
 
     app = FastAPI(lifespan=lifespan)
 
@@ -82,6 +78,7 @@ def application(settings: Settings, streams: EventStreams) -> FastAPI:
         # Who may read is decided here, as for the other routes. In this example it is whoever knows the id.
         await asyncio.to_thread(found, job)
         workflows: aio.Workflows = app.state.workflows
+        streams: EventStreams = app.state.events
         topic = workflows.run("chat", str(job)).topic(STREAM)
         try:
             # A page that is new starts at the beginning; one that comes back has the id of its last event.
@@ -92,35 +89,17 @@ def application(settings: Settings, streams: EventStreams) -> FastAPI:
     return app
 
 
-class Server(uvicorn.Server):
-    """Ends the event streams when it is told to end: uvicorn would wait for them, and they go on for minutes."""
-
-    def __init__(self, config: uvicorn.Config, streams: EventStreams) -> None:
-        super().__init__(config)
-        self._streams = streams
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
-        await super().startup(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        # A signal comes between any two instructions: here it is only noted, for the loop to do it.
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._streams.drain)
-
-
 def main() -> None:
     """Serve until SIGTERM or Ctrl-C."""
     settings = Settings.from_environment()
-    streams = EventStreams()
-    app = application(settings, streams)
-    # What a client does not read can not be ended in an orderly way: it is cut after five seconds.
-    config = uvicorn.Config(app, settings.host, settings.port, timeout_graceful_shutdown=5, access_log=False)
-    # After a Ctrl-C, and when everything has ended, uvicorn raises it again.
-    with contextlib.suppress(KeyboardInterrupt):
-        Server(config, streams).run()
+    uvicorn.run(
+        application(settings),
+        host=settings.host,
+        port=settings.port,
+        # What a client does not read can not be ended in an orderly way: it is cut after five seconds.
+        timeout_graceful_shutdown=5,
+        access_log=False,
+    )
 
 
 if __name__ == "__main__":

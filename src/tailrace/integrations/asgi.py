@@ -3,6 +3,10 @@
 Needs the extra ``server`` (of it, Starlette and cryptography).
 """
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from starlette.requests import Request
 from starlette.responses import Response
 from typing_extensions import override
@@ -10,6 +14,7 @@ from typing_extensions import override
 from tailrace import aio
 from tailrace.asgi import Receive, Scope, Send
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
+from tailrace.integrations.signals import heard
 from tailrace.sse import Start, Streams, StreamSettings, View, serve
 from tailrace.tokens import Tokens
 
@@ -78,9 +83,21 @@ class EventStreams:
     def drain(self) -> None:
         """End every stream for its client to come back, and begin no more. Idempotent; in the loop's thread.
 
-        Servers wait for open responses before they shut an application down: call this when the signal comes.
+        Servers wait for open responses before they shut an application down: call this when the signal comes, or have
+        ``drained_by_signals`` do it.
         """
         self._streams.drain()
+
+    @contextmanager
+    def drained_by_signals(self) -> Iterator[None]:
+        """While the block lasts, SIGTERM and Ctrl-C drain the streams, and then do what they did before.
+
+        For the lifespan of an application, around its ``yield``: the server has set its own handlers by then. In
+        threads other than the main one, which gets no signals, this does nothing.
+        """
+        loop = asyncio.get_running_loop()
+        with heard(lambda: loop.call_soon_threadsafe(self.drain)):
+            yield
 
 
 class EventStreamResponse(Response):
