@@ -90,10 +90,11 @@ def still_open(request: HttpRequest) -> HttpResponse:
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
     """Connect in the loop that serves."""
-    held["events"] = asgi.EventStreams(times)
+    held["events"] = event_streams = asgi.EventStreams(times)
     async with await aio.connect(STORE) as streams:
         held["streams"] = streams
-        yield
+        with event_streams.drained_by_signals():
+            yield
 
 
 urlpatterns = [

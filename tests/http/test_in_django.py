@@ -76,6 +76,15 @@ def test_a_stream_goes_on_after_the_id_that_was_seen_last(server: Django, store:
         assert httpx.get(f"{server.url}/orders/1/events?cursor=nonsense").status_code == 400
 
 
+@pytest.mark.parametrize("server", ["uvicorn"], indirect=True)
+def test_a_server_that_is_told_to_end_sends_its_clients_away(server: Django, store: str) -> None:
+    with Reader(server.port, "/orders/1/events") as reader:
+        reader.until(lambda seen: bool(seen.last_id))
+        server.stop()
+        reader.to_end()
+    assert "Traceback" not in server.log.read_text()
+
+
 @pytest.mark.parametrize("clients", [20, pytest.param(400, marks=pytest.mark.long)])
 def test_s20_clients_that_vanish_leave_nothing_behind(server: Django, store: str, clients: int) -> None:
     at_once = 20
