@@ -246,7 +246,9 @@ def test_a_redis_that_is_away_costs_nothing(shared: Answers, store: RedisServer,
     for words in (5, 30):
         assert whole.startswith(reader.until_shown(words))
         getattr(store, how)()
-        time.sleep(2)
+        refused = httpx.post(f"{shared.url}/runs/{uuid.uuid4()}", data={"prompt": "now?"}, timeout=30)
+        assert refused.status_code == 503
+        time.sleep(1)
         store.start()
     assert reader.until_state("done") == whole
     assert reader.faults == []
@@ -401,7 +403,7 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on(tmp_path: Path, reader: Read
 @LONG
 def test_the_command_of_the_readme_needs_nothing_else(tmp_path: Path, reader: Reader) -> None:
     """In a copy without anything that was made here, with a virtual environment of its own."""
-    with Answers(tmp_path, command=("./run",), folder=copied(tmp_path), patience=400) as answers:
+    with Answers(tmp_path, command=("./run",), folder=copied(tmp_path), patience=900) as answers:
         whole = ask(reader, answers.url, "from scratch")
         assert reader.until_state("done") == whole
         assert answers.interrupt() == 0
