@@ -93,7 +93,8 @@ class EventStreams:
         """While the block lasts, SIGTERM and Ctrl-C drain the streams, and then do what they did before.
 
         For the lifespan of an application, around its ``yield``: the server has set its own handlers by then. In
-        threads other than the main one, which gets no signals, this does nothing.
+        threads other than the main one, which gets no signals, this does nothing; nor where a server's workers are told
+        to end without one, as those of hypercorn are.
         """
         loop = asyncio.get_running_loop()
         with heard(lambda: loop.call_soon_threadsafe(self.drain)):
