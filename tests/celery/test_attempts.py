@@ -1,7 +1,11 @@
 """Attempts at one task, one after the other and beside each other: who writes what, and who ends the stream."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from tests.celery.attempts import Attempt, said
+from tests.http.doors.serving import served
 
 from tailrace import workflow
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError
@@ -14,6 +18,18 @@ from tailrace.workflow import (
     StreamClosedError,
     StreamErroredError,
 )
+
+
+@pytest.fixture(params=["embedded", pytest.param("remote", marks=pytest.mark.long)])
+def workflows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[workflow.Workflows]:
+    """A new store: in this process, and behind a server."""
+    store = f"sqlite:///{tmp_path}/events.db"
+    if request.param == "embedded":
+        with workflow.connect(store) as opened:
+            yield opened
+    else:
+        with served(store) as server, workflow.connect(server.url, token="a-token-of-tests") as opened:
+            yield opened
 
 
 def test_a_repeated_attempt_stores_nothing_twice(run: RunStreams) -> None:

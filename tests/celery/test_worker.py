@@ -38,7 +38,7 @@ def test_a_retry_leaves_the_stream_open_for_longer_than_its_lease_and_goes_on(
     here: Place, attempts: str, seen: list[str]
 ) -> None:
     # The lease is a second: what was said of the next attempt keeps the stream until that has begun.
-    here.send("retried", f"retried-{attempts}", 2.5, attempts)
+    here.send("retried", f"retried-{attempts}", 1.7, attempts)
 
     assert here.ended(f"retried-{attempts}").status is Status.CLOSED
     assert here.said(f"retried-{attempts}") == seen
@@ -90,7 +90,7 @@ def test_a_child_that_is_killed_and_not_redelivered_is_a_lost_producer(here: Pla
 
 
 def test_a_task_may_be_silent_for_longer_than_its_lease(here: Place) -> None:
-    here.send("silent", "silent", 3.0)
+    here.send("silent", "silent", 2.2)
 
     assert here.ended("silent").status is Status.CLOSED
     assert here.said("silent") == WORDS
