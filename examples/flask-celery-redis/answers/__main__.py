@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.redis import flavour
 from tailrace.tokens import KeyRing
 
@@ -102,7 +103,10 @@ def main() -> int:
 
 def redis(data: Path, port: int) -> Part:
     """Return a server of our own: the first Redis or Valkey that is found on PATH, or in a package."""
-    found = flavour()
+    try:
+        found = flavour()
+    except ServerMissingError as error:
+        raise SystemExit(f"Set REDIS_URL: {error}") from None
     settings = {
         "bind": "127.0.0.1",
         "port": str(port),
@@ -145,7 +149,8 @@ def wait_for(port: int, server: Part, stopping: threading.Event) -> None:
     while not stopping.wait(0.05):
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
+            if server.process is not None and server.process.poll() is None:
+                return
         if time.monotonic() > deadline or (server.process is not None and server.process.poll() is not None):
             raise SystemExit(f"{server.name} does not start: see above")
 
