@@ -9,6 +9,18 @@ FOREVER = limits.MAX_TIMEOUT
 """Seconds for a wait without an end in sight."""
 
 
+def known_options(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options that a call does not have.
+
+    Raises:
+        InvalidArgumentError: There is one; all that there are are named.
+    """
+    names = sorted(known)
+    unknown = set(given).difference(names)
+    if unknown:
+        raise InvalidArgumentError(f"{call} has no option called {min(unknown)}; known: {', '.join(names)}")
+
+
 def topic_name(name: object) -> str:
     """Return a topic name that every store can keep and compare byte for byte.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypedDict
 
-from tailrace.errors import InvalidArgumentError
+from tailrace.arguments import known_options
 from tailrace.instrument import Hook
 from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.retention import Retention
@@ -72,10 +72,7 @@ def open_backend(url: str | Engine, options: ConnectOptions) -> tuple[Backend, E
         StoreUnusableError: The store can not be used as it is; the message says what to do.
         DurableStreamUnavailableError: The store is away.
     """
-    unknown = options.keys() - ConnectOptions.__annotations__.keys()
-    if unknown:
-        known = ", ".join(sorted(ConnectOptions.__annotations__))
-        raise InvalidArgumentError(f"connect has no option called {min(unknown)}; known: {known}")
+    known_options("connect", options, ConnectOptions.__annotations__)
     given = dict(options)
     if given.get("retention", ...) is None:
         del given["retention"]

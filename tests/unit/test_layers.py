@@ -58,7 +58,7 @@ ARROWS = {
     "facade": _FACADE,
     "subscription": f"{_FACADE} facade",
     "topic": f"{_FACADE} subscription",
-    "opening": "errors options retention instrument spi",
+    "opening": "arguments errors options retention instrument spi",
     "sweeping": "errors spi",
     "operations": f"{_FACADE} sweeping",
     "client": f"{_FACADE} facade opening operations topic subscription",

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 from typing import TypedDict
 
 from tailrace import limits
-from tailrace.errors import InvalidArgumentError, InvalidTypeError
+from tailrace.arguments import known_options
+from tailrace.errors import InvalidTypeError
 from tailrace.options import positive_count, positive_seconds
 
 
@@ -69,8 +70,5 @@ def read_options(given: ConnectOptions) -> BroadcastOptions:
     Raises:
         InvalidArgumentError: There is no such option, or it can not have that value.
     """
-    known = sorted(field.name for field in fields(BroadcastOptions))
-    unknown = given.keys() - set(known)
-    if unknown:
-        raise InvalidArgumentError(f"connect has no option called {min(unknown)}; known: {', '.join(known)}")
+    known_options("connect", given, (field.name for field in fields(BroadcastOptions)))
     return BroadcastOptions(**given)

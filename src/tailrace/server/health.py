@@ -24,7 +24,7 @@ async def ready(call: Call) -> Response:
 
 async def metrics(call: Call) -> Response:
     """Answer with counters and gauges in the text format of Prometheus."""
-    if Grant(Action.ADMIN) not in call.principal.grants:
+    if Grant(Action.ADMIN) not in call.principal.rights:
         raise Problem("forbidden", "metrics need admin on every topic")
     lines = [
         "# TYPE tailrace_server_streams gauge",

@@ -1,8 +1,9 @@
 """Who asks, and what they may do. How that is found out is the business of a gate."""
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from tailrace.server.problems import Problem
 from tailrace.server.roles import Role, RoleGrant
@@ -36,42 +37,41 @@ class Grant:
         return topic == self.prefix if self.exact else topic.startswith(self.prefix)
 
 
+Right: TypeAlias = Grant | RoleGrant
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Somebody who was let in.
 
     Attributes:
         name: For logs and for bounds per principal; no secret.
-        grants: What they may do. ``ADMIN`` on a topic includes the other actions on it.
+        rights: What they may do to topics, where ``ADMIN`` on a topic includes the other actions on it; and who they
+            are to workflows, where ``ADMIN`` on every topic includes ``admin`` in every namespace.
         tenant: Resume tokens are bound to it.
         trusted: Whether they may exchange cursors as they are, as the library's own client does. Browsers may not:
             theirs travel in tokens.
         expires_at: Seconds since the epoch at which their streams end, to be resumed with a fresh credential.
-        roles: Who they are to workflows. ``ADMIN`` on every topic includes ``admin`` in every namespace.
     """
 
     name: str
-    grants: tuple[Grant, ...]
+    rights: tuple[Right, ...]
     tenant: str = ""
     trusted: bool = False
     expires_at: float | None = None
-    roles: tuple[RoleGrant, ...] = ()
 
     def may(self, action: Action, topic: str) -> bool:
         """Return whether they may do that to a topic."""
-        return any(grant.action in (action, Action.ADMIN) and grant.covers(topic) for grant in self.grants)
+        return any(grant.covers(topic) for grant in self._grants(action))
 
     def may_everywhere(self, action: Action, prefix: str) -> bool:
         """Return whether they may do that to every topic whose name begins like this."""
-        return any(
-            grant.action in (action, Action.ADMIN) and not grant.exact and prefix.startswith(grant.prefix)
-            for grant in self.grants
-        )
+        return any(not grant.exact and prefix.startswith(grant.prefix) for grant in self._grants(action))
 
     def roles_in(self, namespace: str) -> set[Role]:
         """Return what they are to the workflows of a namespace, whether that exists or not."""
-        roles = {grant.role for grant in self.roles if grant.covers(namespace)}
-        return roles | {Role.ADMIN} if Grant(Action.ADMIN) in self.grants else roles
+        roles = {right.role for right in self.rights if isinstance(right, RoleGrant) and right.covers(namespace)}
+        return roles | {Role.ADMIN} if Grant(Action.ADMIN) in self.rights else roles
 
     def require(self, action: Action, topic: str) -> None:
         """Refuse what is not granted.
@@ -90,6 +90,11 @@ class Principal:
         """
         if not self.may_everywhere(action, prefix):
             raise Problem("forbidden", f"this credential does not allow {action.value} on all of those topics")
+
+    def _grants(self, action: Action) -> Iterator[Grant]:
+        for right in self.rights:
+            if isinstance(right, Grant) and right.action in (action, Action.ADMIN):
+                yield right
 
 
 NOBODY = Principal("nobody", ())

@@ -1,6 +1,5 @@
 """What both colours of the facades do alike: whose runs they are, and what they are called."""
 
-import uuid
 from typing import ClassVar
 
 from tailrace.errors import InvalidTypeError
@@ -57,11 +56,6 @@ def reason_of(reason: object) -> str:
         raise InvalidTypeError(f"a reason must be text, not {type(reason).__name__}")
     bounds.check_end(reason, None)
     return reason
-
-
-def new_run_id() -> str:
-    """Return an id that no other run has."""
-    return uuid.uuid4().hex
 
 
 class RunFacade:

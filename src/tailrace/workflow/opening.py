@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from tailrace import opening
+from tailrace.arguments import known_options
 from tailrace.errors import InvalidArgumentError, InvalidTypeError, StoreUnusableError
 from tailrace.opening import ConnectOptions
 from tailrace.options import positive_seconds
@@ -115,10 +116,7 @@ def checked_options(url: str, options: WorkflowOptions) -> dict[str, Any]:
     Raises:
         InvalidArgumentError: There is no such option, or not here, or not with that value.
     """
-    unknown = options.keys() - WorkflowOptions.__annotations__.keys()
-    if unknown:
-        known = ", ".join(sorted(WorkflowOptions.__annotations__))
-        raise InvalidArgumentError(f"connect has no option called {min(unknown)}; known: {known}")
+    known_options("connect", options, WorkflowOptions.__annotations__)
     given = {"token": None, "timeout": TIMEOUT, "create": None, "settings": None} | options
     positive_seconds("timeout", given["timeout"])
     if given["token"] is not None and not isinstance(given["token"], str):

@@ -87,9 +87,7 @@ def test_what_is_no_role_gives_none(scope: str) -> None:
 
 
 def _with(*scopes: str) -> Principal:
-    rights = [right_of(scope) for scope in scopes]
-    roles = tuple(right for right in rights if isinstance(right, RoleGrant))
-    return Principal("p", tuple(right for right in rights if isinstance(right, Grant)), roles=roles)
+    return Principal("p", tuple(right_of(scope) for scope in scopes))
 
 
 def test_a_role_is_for_the_namespaces_that_it_names() -> None:
@@ -108,6 +106,6 @@ def test_admin_on_every_topic_is_the_role_admin_everywhere_and_on_less_it_is_non
 
 
 def test_a_role_is_no_right_on_topics() -> None:
-    principal = Principal("p", (), roles=(role_of("role:admin:*"),))
+    principal = Principal("p", (role_of("role:admin:*"),))
 
     assert not any(principal.may(action, "t") for action in Action)

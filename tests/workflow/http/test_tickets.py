@@ -107,7 +107,7 @@ def test_a_stream_comes_back_with_an_expired_ticket_and_its_last_id(api: Api) ->
         headers = () if last_id is None else ((b"last-event-id", last_id.encode()),)
         return gate.admit(asked(path.encode(), query=f"ticket={text}".encode(), headers=headers))
 
-    assert right_to_read(reference) in admitted(f"{stream}/events", seen.last_id).grants
+    assert right_to_read(reference) in admitted(f"{stream}/events", seen.last_id).rights
     others = [f"{stream}x/events", stream, f"{stream}/events/", f"{stream}/tickets", "/api/none", "/healthz"]
     for path, last_id in ((f"{stream}/events", None), *((other, seen.last_id) for other in others)):
         with pytest.raises(Problem):

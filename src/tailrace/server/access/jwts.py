@@ -14,8 +14,7 @@ from tailrace import limits
 from tailrace.errors import InvalidArgumentError, KeyRingError
 from tailrace.server.access.refusal import refused
 from tailrace.server.access.scopes import right_of
-from tailrace.server.principals import Grant, Principal
-from tailrace.server.roles import RoleGrant
+from tailrace.server.principals import Principal, Right
 
 if TYPE_CHECKING:
     from tailrace.server.request import Request
@@ -120,18 +119,16 @@ class JwtGate:
         if self._tenant_claim is not None:
             tenant = _party(claims.get(self._tenant_claim))
         subject = claims.get("sub")
-        rights = _rights_of(words)
         return Principal(
             f"jwt:{_party(subject)}" if subject is not None else "jwt:",
-            tuple(right for right in rights if isinstance(right, Grant)),
+            tuple(_rights_of(words)),
             tenant,
             trusted="cursors" in words,
             expires_at=float(claims["exp"]),
-            roles=tuple(right for right in rights if isinstance(right, RoleGrant)),
         )
 
 
-def _rights_of(words: Iterable[object]) -> list[Grant | RoleGrant]:
+def _rights_of(words: Iterable[object]) -> list[Right]:
     """Return the rights among scopes that may be of other services too: what is not ours allows nothing."""
     rights = []
     for word in words:

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 
 from tailrace.errors import InvalidArgumentError, KeyRingError
 from tailrace.server.access.scopes import right_of, scope_of
-from tailrace.server.principals import Grant, Principal
-from tailrace.server.roles import RoleGrant
+from tailrace.server.principals import Principal, Right
 
 PREFIX = "trk_"
 """What a key begins with: a search through code and logs for keys that leaked finds it."""
@@ -44,7 +43,7 @@ class AccessKey:
     id: str
     digest: bytes = field(repr=False)
     name: str
-    rights: tuple[Grant | RoleGrant, ...]
+    rights: tuple[Right, ...]
     tenant: str = ""
     expires_at: datetime | None = None
 
@@ -97,9 +96,7 @@ class AccessKey:
     def principal(self) -> Principal:
         """Who holds it: a service, so it may exchange cursors."""
         until = self.expires_at.timestamp() if self.expires_at else None
-        grants = tuple(right for right in self.rights if isinstance(right, Grant))
-        roles = tuple(right for right in self.rights if isinstance(right, RoleGrant))
-        return Principal(f"key:{self.id}:{self.name}", grants, self.tenant, trusted=True, expires_at=until, roles=roles)
+        return Principal(f"key:{self.id}:{self.name}", self.rights, self.tenant, trusted=True, expires_at=until)
 
 
 def digest_of(text: str) -> bytes:

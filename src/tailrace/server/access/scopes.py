@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from tailrace import limits
 from tailrace.errors import InvalidArgumentError
-from tailrace.server.principals import Action, Grant
+from tailrace.server.principals import Action, Grant, Right
 from tailrace.server.roles import Role, RoleGrant
 from tailrace.workflow.bounds import MAX_NAMESPACE_CHARS
 
@@ -19,7 +19,7 @@ _ROLE = "role:"
 _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def right_of(scope: str) -> Grant | RoleGrant:
+def right_of(scope: str) -> Right:
     """Return what a scope allows.
 
     Raises:
@@ -67,7 +67,7 @@ def role_of(scope: str) -> RoleGrant:
     return RoleGrant(role, decoded.lower(), exact=is_exact)
 
 
-def scope_of(right: Grant | RoleGrant) -> str:
+def scope_of(right: Right) -> str:
     """Return a right as text that ``right_of`` reads."""
     name = quote(right.prefix, safe="!\"#$&'()+,-./:;<=>?@[\\]^_`{|}~")
     word = _ROLE + right.role.value if isinstance(right, RoleGrant) else right.action.value

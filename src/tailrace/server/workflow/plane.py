@@ -88,7 +88,7 @@ class ControlPlane:
 def _has_ticket(call: Call) -> bool:
     """Return whether somebody came with a ticket for just the stream that is asked for."""
     try:
-        return right_to_read(call.stream) in call.principal.grants
+        return right_to_read(call.stream) in call.principal.rights
     except WorkflowStreamError:
         # Told later, to those who have a role.
         return False

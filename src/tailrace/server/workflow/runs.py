@@ -1,7 +1,5 @@
 """Runs: register one, look at it, note that it has ended, remove it. Nobody executes them here."""
 
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,16 +12,16 @@ from tailrace.server.workflow.refusals import json_answer
 from tailrace.workflow.bounds import MAX_ID_CHARS
 from tailrace.workflow.errors import RunExistsError, RunNotFoundError
 from tailrace.workflow.field_errors import FieldErrors
+from tailrace.workflow.identifiers import new_run_id
 from tailrace.workflow.model import Run, RunInfo
 
 _POLICIES = (None, "fail", "use-existing")
-_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 async def start(call: Call) -> Response:
     """Register a run; without an id for it, under one that is made here."""
     fields = _checked(await call.fields())
-    run = Run(call.namespace, fields["workflow_id"], fields.get("run_id") or fresh_id())
+    run = Run(call.namespace, fields["workflow_id"], fields.get("run_id") or new_run_id())
     try:
         info, outcome = await call.shared.run(partial(_started, call, run, fields)), "started_new"
     except RunExistsError as error:
@@ -56,12 +54,6 @@ async def delete(call: Call) -> Response:
     if not await call.shared.run(partial(call.shared.service.delete_run, call.run)):
         raise RunNotFoundError("there is no such run")
     return Response(204)
-
-
-def fresh_id() -> str:
-    """Return an id for a run: 26 characters that begin with the time, so that those made later come later."""
-    number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10))
-    return "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
 
 
 def _started(call: Call, run: Run, fields: Mapping[str, Any]) -> RunInfo:

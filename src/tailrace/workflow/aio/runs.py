@@ -5,10 +5,11 @@ from typing import Self
 
 from typing_extensions import Unpack
 
-from tailrace.workflow.addressing import namespace_of, new_run_id, run_of
+from tailrace.workflow.addressing import namespace_of, run_of
 from tailrace.workflow.aio import opening
 from tailrace.workflow.aio.service import AsyncService
 from tailrace.workflow.aio.streams import RunStreams
+from tailrace.workflow.identifiers import new_run_id
 from tailrace.workflow.model import DEFAULT_NAMESPACE, RunInfo, SweepResult
 from tailrace.workflow.opening import WorkflowOptions
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from tailrace.workflow import identifiers
 from tailrace.workflow.envelope import CODEC
 from tailrace.workflow.payloads.errors import PayloadIntegrityError, PayloadUnsupportedError
 
@@ -20,9 +21,7 @@ DIRECT_SCHEMA = "durable-workflow.v2.external-payload-reference.v1"
 MAX_URI_CHARS = 1024
 """Characters of the address in a direct reference: as long as the longest key of an S3 object."""
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ID_CHARS = 26
-_ID = re.compile(f"ep_[{_ALPHABET}]{{{_ID_CHARS}}}")
+_ID = re.compile(f"ep_[{identifiers.ALPHABET}]{{{identifiers.CHARS}}}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _URI = re.compile(r"[!-~]+")
 
@@ -143,8 +142,7 @@ def reference_id(namespace: str, digest: Digest) -> str:
     parts = ("tailrace payload 1", namespace, digest.codec, digest.sha256)
     # No part holds a NUL, so no two sets of parts run together to one text.
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-    bits = int.from_bytes(name, "big") >> (len(name) * 8 - _ID_CHARS * 5)
-    return "ep_" + "".join(_ALPHABET[bits >> 5 * place & 31] for place in reversed(range(_ID_CHARS)))
+    return "ep_" + identifiers.written(int.from_bytes(name, "big") >> (len(name) * 8 - identifiers.CHARS * 5))
 
 
 def is_reference_id(text: object) -> bool:
