@@ -37,28 +37,30 @@ async def astreaming(request: "ASGIRequest", answer: "EventStreamResponse") -> S
 
 
 _TAKEN_WITHIN = 60.0
-"""Seconds after which a stream ends whose client takes nothing; and one that Django has forgotten, because its client
-vanished between the view and the first write."""
+"""Seconds after which a stream ends whose client takes nothing."""
 
 
 class _Chunks(AsyncIterator[bytes]):
-    """What an ASGI response sends, for somebody who asks for it piece by piece. Of one event loop."""
+    """What an ASGI response sends, for somebody who asks for it piece by piece. Of one event loop.
+
+    A client may vanish when the view has returned and nothing was written yet: then Django forgets the response, and
+    closes nothing. So nothing that the stream needs refers to this object, and with it the stream ends.
+    """
 
     def __init__(self, scope: MutableMapping[str, Any], answer: "EventStreamResponse") -> None:
-        self._scope = scope
-        self._answer = answer
         # One, so that a stream waits for a client that takes nothing, as it would for its connection.
-        self._messages: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue(1)
-        self._task: asyncio.Task[None] | None = None
+        messages: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue(1)
+
+        async def put(message: MutableMapping[str, Any]) -> None:
+            async with asyncio.timeout(_TAKEN_WITHIN):
+                await messages.put(message)
+
+        self._messages = messages
+        self._task = asyncio.ensure_future(answer(scope, _nothing, put))
         self._ended = False
 
     async def start(self) -> tuple[int, dict[str, str]]:
-        self._task = asyncio.ensure_future(self._answer(self._scope, self._nothing, self._put))
-        try:
-            message = await self._next()
-        except BaseException:
-            self._task.cancel()
-            raise
+        message = await self._next()
         headers = {name.decode().title(): value.decode() for name, value in message["headers"]}
         return message["status"], headers
 
@@ -66,45 +68,42 @@ class _Chunks(AsyncIterator[bytes]):
     async def __anext__(self) -> bytes:
         if self._ended:
             raise StopAsyncIteration
-        try:
-            message = await self._next()
-        except BaseException:
-            # Cancelled: that is how Django tells that the client has gone.
-            self.close()
-            raise
-        if not message.get("more_body", False):
-            self._ended = True
+        message = await self._next()
+        self._ended = not message.get("more_body", False)
         body: bytes = message.get("body", b"")
         return body
 
     def close(self) -> None:
         """Give up the stream. Idempotent; Django calls it at the end, perhaps in another thread."""
         self._ended = True
-        if self._task is not None and not self._task.done():
+        if not self._task.done():
             with suppress(RuntimeError):
                 # The loop may have been closed.
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
+    def __del__(self) -> None:
+        self.close()
+
     async def _next(self) -> MutableMapping[str, Any]:
         """Return the next message, or raise what has ended the answer without one."""
-        assert self._task is not None
         getting = asyncio.ensure_future(self._messages.get())
         try:
             await asyncio.wait((getting, self._task), return_when=asyncio.FIRST_COMPLETED)
             if getting.done():
                 return getting.result()
+            if self._messages.empty():
+                self._task.result()
+                return {"body": b""}
+            return self._messages.get_nowait()
+        except BaseException:
+            # Cancelled: that is how Django tells that the client has gone.
+            self.close()
+            raise
         finally:
             getting.cancel()
-        if self._messages.empty():
-            self._task.result()
-            return {"body": b""}
-        return self._messages.get_nowait()
 
-    async def _put(self, message: MutableMapping[str, Any]) -> None:
-        async with asyncio.timeout(_TAKEN_WITHIN):
-            await self._messages.put(message)
 
-    async def _nothing(self) -> MutableMapping[str, Any]:
-        """Never tell that the client has gone: Django listens to that, and cancels."""
-        never: asyncio.Future[MutableMapping[str, Any]] = asyncio.get_running_loop().create_future()
-        return await never
+async def _nothing() -> MutableMapping[str, Any]:
+    """Never tell that the client has gone: Django listens to that, and cancels."""
+    never: asyncio.Future[MutableMapping[str, Any]] = asyncio.get_running_loop().create_future()
+    return await never
