@@ -103,6 +103,7 @@ OWNERS = {
     "obstore": ("workflow",),
     "starlette": ("server", "integrations"),
     "celery": ("integrations.celery",),
+    "django": ("integrations",),
     "uvicorn": ("server",),
     "h11": ("backends.http", "workflow.remote"),
     "jwt": ("server",),
