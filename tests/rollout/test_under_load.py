@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.rollout.colours import Colour
 
-import tailrace
 from tailrace import broadcast
 from tailrace.records import CLOSED
-from tailrace.rollout import Phase, Rollout
+from tailrace.rollout import Phase
 from tailrace.testing.broadcast.listening import until
 from tailrace.testing.reading import Background
 from tailrace.testing.servers.redis import RedisServer
@@ -25,8 +25,9 @@ PRODUCERS, LISTENERS = 4, 3
 class Process:
     """One with connections of its own, which are new after a restart."""
 
-    def __init__(self, channel: str, store: str) -> None:
+    def __init__(self, colour: Colour, channel: str, store: str) -> None:
         self.phase = Phase.BROADCAST
+        self._colour = colour
         self._urls = (channel, store)
         self._start()
 
@@ -42,16 +43,16 @@ class Process:
         self._streams.close()
 
     def _start(self) -> None:
-        self._channel = broadcast.connect(self._urls[0], buffer_messages=100_000)
-        self._streams = tailrace.connect(self._urls[1])
-        self.rollout = Rollout(self._channel, self._streams, lambda _: self.phase, overlap=OVERLAP)
+        self._channel = self._colour.channel(self._urls[0], buffer_messages=100_000)
+        self._streams = self._colour.streams(self._urls[1])
+        self.rollout = self._colour.rollout(self._channel, self._streams, lambda _: self.phase, OVERLAP)
 
 
 class Producer(Process):
     """Publishes numbered events until it is told to stop."""
 
-    def __init__(self, number: int, *urls: str) -> None:
-        super().__init__(*urls)
+    def __init__(self, number: int, colour: Colour, *urls: str) -> None:
+        super().__init__(colour, *urls)
         self.number = number
         self.published = 0
         self.restarts = 0
@@ -69,8 +70,8 @@ class Producer(Process):
 class Listener(Process):
     """Listens; restarts from where it was, but only while everybody is at the stream."""
 
-    def __init__(self, *urls: str) -> None:
-        super().__init__(*urls)
+    def __init__(self, colour: Colour, *urls: str) -> None:
+        super().__init__(colour, *urls)
         self.heard: list[bytes] = []
         self.entered = threading.Event()
         self.may_restart = threading.Event()
@@ -107,12 +108,14 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.mark.parametrize("form", ["pubsub", "streams"])
 @pytest.mark.parametrize("store", ["redis", "sqlite"])
-def test_no_event_is_lost_or_comes_twice(server: RedisServer, tmp_path: Path, form: str, store: str) -> None:
-    prefix = f"{form}-{store}"
+def test_no_event_is_lost_or_comes_twice(
+    colour: Colour, server: RedisServer, tmp_path: Path, form: str, store: str
+) -> None:
+    prefix = f"{colour.name}-{form}-{store}"
     channel_url = f"{server.url}?mode={form}&prefix={prefix}"
     store_url = f"{server.url}?prefix={prefix}" if store == "redis" else f"sqlite:///{tmp_path}/events.db"
-    listeners = [Listener(channel_url, store_url) for _ in range(LISTENERS)]
-    producers = [Producer(number, channel_url, store_url) for number in range(PRODUCERS)]
+    listeners = [Listener(colour, channel_url, store_url) for _ in range(LISTENERS)]
+    producers = [Producer(number, colour, channel_url, store_url) for number in range(PRODUCERS)]
     everybody: list[Process] = [*listeners, *producers]
     listening = [Background(listener.run) for listener in listeners]
     for listener in listeners:
