@@ -49,6 +49,16 @@ def test_a_task_that_is_delivered_again_while_it_runs_is_taken_over(broker: str,
     assert said[last:] == WORDS
 
 
+def test_a_worker_that_is_told_to_stop_lets_its_task_end_the_stream(broker: str, tmp_path: Path) -> None:
+    with place(broker, tmp_path) as here:
+        with worker(here):
+            here.send("silent", "stopped", 2.5)
+            until(lambda: here.stream("stopped") is not None)
+        # The block has sent SIGTERM and waited for the worker.
+        assert here.ended("stopped").status is Status.CLOSED
+        assert here.said("stopped") == WORDS
+
+
 @pytest.mark.parametrize("pool", ["threads", "gevent", "solo"])
 def test_another_pool_closes_what_is_silent_for_longer_than_its_lease(broker: str, tmp_path: Path, pool: str) -> None:
     names = [f"{pool}{number}" for number in range(1 if pool == "solo" else 5)]
