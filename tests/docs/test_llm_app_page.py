@@ -106,7 +106,7 @@ class Newcomer:
             return block.body
         assert "time.sleep(0.25)" in block.body
         # The first answer is only read; the second one must not be complete before everything has happened to it.
-        return block.body.replace("time.sleep(0.25)", 'time.sleep(0.01 if prompt == "Why?" else 0.08)')
+        return block.body.replace("time.sleep(0.25)", 'time.sleep(0.01 if prompt == "Why?" else 0.05)')
 
     def _command(self, line: str) -> str:
         return line.replace("8000", str(self.port)).replace("kill -9 12345", f"kill -9 {self.worker}")

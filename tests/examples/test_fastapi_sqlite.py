@@ -46,7 +46,7 @@ def expected(prompt: str) -> str:
 class Chat(Example):
     """The example, with short leases and words that come fast."""
 
-    def __init__(self, data: Path, *, lease: float = 1.5, pause: float = 0.05) -> None:
+    def __init__(self, data: Path, *, lease: float = 1.0, pause: float = 0.05) -> None:
         self._claim = PortClaim()
         self.data = data
         self.port = self._claim.port
@@ -124,7 +124,7 @@ def test_an_answer_outlives_a_reload_a_killed_worker_a_restarted_api_and_a_lost_
         reader.offline()
         wire.refuse()
         shown = len(reader.text.split())
-        reader.page.wait_for_timeout(500)
+        reader.page.wait_for_timeout(300)
         assert len(reader.text.split()) <= shown + 1
         wire.accept()
         reader.offline(False)
