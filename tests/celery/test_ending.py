@@ -67,12 +67,15 @@ def test_an_exception_ends_the_stream_as_the_task_ends(
         (7, 7, 7),
         (None, 0, 0),
         (-3, 0, 0),
-        (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=2), 7000, 7200),
-        (datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(hours=2), 7000, 7200),
+        (lambda now: now + datetime.timedelta(hours=2), 7000, 7200),
+        (lambda now: now.replace(tzinfo=None) + datetime.timedelta(hours=2), 7000, 7200),
         (datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC), 0, 0),
     ],
 )
 def test_a_retry_says_when_the_next_attempt_is_due(when: object, least: float, most: float) -> None:
+    if callable(when):
+        when = when(datetime.datetime.now(datetime.UTC))
+
     outcome = outcome_of("RETRY", Retry(when=when))
 
     assert isinstance(outcome, Continued)

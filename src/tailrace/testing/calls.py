@@ -5,8 +5,10 @@ A thread is interrupted (what a soft time limit does), a task is cancelled, a gr
 """
 
 import ctypes
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -38,6 +40,12 @@ def settle_interrupts() -> None:
             time.sleep(0)
     except _Settled:
         pass
+
+
+def whereabouts(thread: threading.Thread) -> str:
+    """Return where a thread is, for messages about one that hangs."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return "nowhere" if frame is None else "at:\n" + "".join(traceback.format_stack(frame))
 
 
 class Call(Protocol[T_co]):
@@ -76,7 +84,7 @@ class ThreadCall(Generic[T]):
 
     def result(self) -> T:
         self._thread.join(PATIENCE)
-        assert not self._thread.is_alive(), f"still running after {PATIENCE} s"
+        assert not self._thread.is_alive(), f"still running after {PATIENCE} s, {whereabouts(self._thread)}"
         # It may have been hit after the call had returned: that is a result, and none that could be lost.
         if not self._values:
             assert self._error is not None
