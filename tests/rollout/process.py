@@ -22,6 +22,7 @@ from tailrace.rollout import aio as rollout_aio
 
 TOPIC = "run:42"
 LOOK = 0.05
+STARTED_BY = os.getppid()
 
 
 class Flag:
@@ -77,7 +78,8 @@ class Both:
 
 def orphaned() -> bool:
     """Return whether nobody is left who would end this process."""
-    return os.getppid() == 1
+    # Not whether that is 1 now: on some systems somebody else takes orphans in.
+    return os.getppid() != STARTED_BY
 
 
 async def done(answer: Any) -> Any:

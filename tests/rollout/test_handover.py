@@ -12,7 +12,7 @@ from tailrace.broadcast import BroadcastUnavailableError
 from tailrace.records import CLOSED, TopicCursor
 from tailrace.rollout import Phase, Subscription
 from tailrace.rollout.ways import Kept, KeptTopic
-from tailrace.testing.broadcast.listening import failure
+from tailrace.testing.broadcast.listening import failure, hear
 from tailrace.testing.reading import PATIENCE, Background, numbered
 from tailrace.testing.servers.redis import RedisServer
 
@@ -191,6 +191,24 @@ def test_a_channel_that_is_lost_on_the_way_is_told_after_what_was_there_and_can_
         topic.publish(b"3")
         with listening.subscribe(after=subscription.cursor) as again:
             assert heard + everything(again, 3 - 1 - len(heard)) == [b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(Phase.WRITE_BOTH, Phase.READ_DURABLE), (Phase.READ_DURABLE, Phase.WRITE_BOTH)],
+    ids=["to the stream", "to the channel"],
+)
+def test_a_channel_that_is_closed_on_the_way_ends_it_after_what_was_there(
+    before: Phase, after: Phase, deployment: Deploy
+) -> None:
+    with deployment(overlap=FOREVER) as running:
+        with running.process("l", before).topic("t").subscribe() as subscription:
+            _to(running, after)
+            assert everything(subscription, 0) == []
+            running.process("p", Phase.WRITE_BOTH).topic("t").publish(b"1")
+            running.channel.close()
+            assert hear(subscription, 1) == [b"1"]
+            assert subscription.receive(PATIENCE) is CLOSED
 
 
 def test_an_earlier_listeners_place_is_gone_on_from_wherever_listeners_are_now(deployment: Deploy) -> None:

@@ -46,7 +46,7 @@ class Handover(ABC):
     Attributes:
         ledger: What was read and is still to be heard.
         behind: Whether the stream goes on after what was read of it the last time.
-        broken: Why nothing more is heard, if that is so: what came before is still returned.
+        broken: What the channel ended with, if it has: what came before is still returned.
     """
 
     def __init__(self, live: Live, doors: Doors, place: TopicCursor, overlap: float) -> None:
@@ -54,7 +54,7 @@ class Handover(ABC):
         self.place = place
         self.ledger = Ledger()
         self.behind = False
-        self.broken: BroadcastError | None = None
+        self.broken: BroadcastError | Closed | None = None
         self._doors = doors
         self._heard: list[bytes] = []
         self._records: list[DurableStreamRecord] = []
@@ -86,7 +86,12 @@ class Handover(ABC):
 
     async def _hear(self, timeout: float) -> None:
         with self._broken_by_errors():
-            while not self.broken and isinstance(message := await self.live.receive(timeout), bytes):
+            while not self.broken and (message := await self.live.receive(timeout)) is not None:
+                if isinstance(message, Closed):
+                    if not self._doors.closed:
+                        # The whole channel is closed: whoever went on with it would never wait again.
+                        self.broken = message
+                    return
                 self._heard.append(message)
                 timeout = 0
 

@@ -69,11 +69,12 @@ class Listener:
         self._ready = Ready()
         self._handover: Handover | None = None
         self._earlier = Ledger()
-        self._broken: BroadcastError | None = None
+        self._broken: BroadcastError | Closed | None = None
         self._entered = False
         self._shaken = False
         self._dropped = 0
         self.cursor = None if kept is None else kept.cursor
+        self.stand()
         for first in (live, kept):
             if first is not None:
                 doors.hold(first)
@@ -98,20 +99,26 @@ class Listener:
         self._entered = True
 
     async def receive(self, timeout: float) -> bytes | Closed | None:
-        """Wait for the next event; see ``broadcast.Subscription``. Cancelled or interrupted, it loses none."""
+        """Wait for the next event; see ``broadcast.Subscription``.
+
+        Cancelled, it loses none; interrupted, none while it waits, and none at the stream anywhere.
+        """
         seconds = arguments.timeout_seconds(timeout)
         deadline = time.monotonic() + seconds if seconds < arguments.FOREVER else math.inf
         if not self._entered and not self._doors.closed:
             raise BroadcastUnavailableError("enter the subscription before receiving from it")
-        self.standing()
+        self.stand()
         try:
             while True:
                 if self._doors.closed:
                     return CLOSED
                 if self._ready:
                     return self._give()
-                if self._broken is not None:
+                if isinstance(self._broken, BroadcastError):
                     raise self._broken
+                if self._broken is not None:
+                    self.close()
+                    return CLOSED
                 left = deadline - time.monotonic()
                 if await self._look(max(0.0, min(left, LOOK))):
                     self.close()
@@ -129,17 +136,17 @@ class Listener:
         """End it. Idempotent, never raises, from any thread."""
         self._doors.close()
 
-    def standing(self) -> Standing:
-        """Return where it is before an event is asked for."""
+    def stand(self) -> None:
+        """Note where it is before an event is asked for."""
         if self._ready.events and not self._ready:
             # In one step, as an index alone would not say of which list it is.
             self._ready = Ready()
-        return Standing(self._ready, self._ready.given, self.cursor)
+        self._standing = Standing(self._ready, self._ready.given, self.cursor)
 
-    def rewind(self, standing: Standing) -> None:
+    def rewind(self) -> None:
         """Take back what was given since: whoever asked was interrupted, and may not have it."""
-        standing.ready.given = standing.given
-        self.cursor = standing.cursor
+        self._standing.ready.given = self._standing.given
+        self.cursor = self._standing.cursor
         # What the stream's own subscription has returned may not even have come here.
         self._shaken = True
 
@@ -171,15 +178,19 @@ class Listener:
 
     async def _begin(self) -> None:
         if self._live is not None:
-            place = self.cursor = await self._doors.tail()
+            place = await self._doors.tail()
+            # Also for whoever is interrupted after this: on the way there is a place.
+            self._standing = self._standing._replace(cursor=place)
+            self.cursor = place
             self._handover = ToStream(self._live, self._doors, place, self._overlap, self._earlier)
             return
         assert self._kept is not None
         assert self.cursor is not None
         live = await self._doors.live()
         # From the last event that was given: what the stream's subscription has read ahead is read again.
-        self._handover = ToChannel(live, self._doors, self.cursor, self._overlap)
-        former, self._kept, self._live = self._kept, None, live
+        handover = ToChannel(live, self._doors, self.cursor, self._overlap)
+        # In one step, here and below: interrupted in between, it would be at two places, or at none.
+        former, self._kept, self._live, self._handover = self._kept, None, live, handover
         self._doors.leave(former)
 
     async def _follow_both(self, handover: Handover, timeout: float) -> None:
@@ -188,7 +199,7 @@ class Listener:
         if handover.behind:
             return
         if handover.broken is not None:
-            self._broken, self._handover = handover.broken, None
+            self._broken, self._live, self._handover = handover.broken, None, None
             self._leave_live(handover.live)
         elif ending:
             await self._finish(handover)
@@ -197,16 +208,15 @@ class Listener:
         if isinstance(handover, ToChannel):
             self._earlier = handover.ledger
             self._earlier.until = time.monotonic() + self._overlap
-        else:
-            # If this fails, the handover goes on, and ends the next time.
-            self._kept = await self._doors.kept(handover.place)
-            self._shaken = False
-            self._leave_live(handover.live)
-        self._handover = None
+            self._handover = None
+            return
+        # If this fails, the handover goes on, and ends the next time.
+        kept = await self._doors.kept(handover.place)
+        self._kept, self._live, self._handover, self._shaken = kept, None, None, False
+        self._leave_live(handover.live)
 
     def _leave_live(self, live: Live) -> None:
         self._dropped += live.dropped
-        self._live = None
         self._doors.leave(live)
 
     def _give(self) -> bytes:

@@ -39,14 +39,14 @@ class Subscription(broadcast.Subscription):
 
     @override
     def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
-        standing = self._listener.standing()
+        self._listener.stand()
         try:
             return finish(self._listener.receive(timeout))
         except (broadcast.BroadcastError, DurableStreamError):
             raise
         except BaseException:
             # KeyboardInterrupt, a soft time limit: it may have come between taking an event and returning it.
-            self._listener.rewind(standing)
+            self._listener.rewind()
             raise
 
     @override

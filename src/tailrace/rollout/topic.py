@@ -36,6 +36,8 @@ class Producer(Part, broadcast.Producer):
                 published.
             BroadcastUnavailableError: It was not, or may not have been, published; where both are written, it is in
                 the stream.
+            PayloadTooLargeError: Over the limit of the stream, or of the channel; then too it is in the stream, where
+                both are written.
         """
         finish(self._course.publish(arguments.payload_bytes(payload)))
 

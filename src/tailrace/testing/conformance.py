@@ -6,6 +6,7 @@ would touch anything else.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,12 @@ from tailrace.testing.plugin import describe
 
 STORE_VARIABLE = "TAILRACE_CONFORMANCE_STORE"
 """Where the run finds the store URL: it may hold a password, and arguments can be read by everybody."""
+
+CASE_SECONDS, RUN_SECONDS = 300.0, 3600.0
+"""What one case and all of them may take. No case waits so long for anything: one that hangs would never end."""
+
+_STUCK = re.compile(r" in (test_\w+)$", re.MULTILINE)
+"""In the stacks that pytest prints of a case that takes too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +88,43 @@ class Report:
 
 
 def run(url: str) -> Report:
-    """Run the contract kit against the store that a URL names. Takes about a minute; blocks.
+    """Run the contract kit against the store that a URL names. Takes about a minute, an hour at most; blocks.
 
     Raises:
         InvalidArgumentError: It is not a store URL.
-        StoreUnusableError: The store can not be opened, or pytest could not run the cases at all.
+        StoreUnusableError: The store can not be opened, a case hangs, or pytest could not run the cases at all.
     """
     store = _declared(url)
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.xml"
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *_arguments(results, folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=_environment(url),
-            text=True,
-            check=False,
-        )
+        results, printed = Path(folder) / "results.xml", Path(folder) / "printed.txt"
+        status = _perform(url, results, printed)
+        output = printed.read_text(errors="replace")
         # 0: all passed; 1: some failed. Anything else: the run itself went wrong.
-        if done.returncode not in (0, 1) or not results.exists():
-            raise StoreUnusableError(f"the contract kit did not run: {done.stdout.strip()[-500:]}")
+        if status not in (0, 1) or not results.exists():
+            stuck = _STUCK.search(output)
+            said = f"{stuck[1]} hangs" if stuck else output.strip()[-500:]
+            late = f" within {RUN_SECONDS:.0f} s" if status is None else ""
+            raise StoreUnusableError(f"the contract kit did not run to its end{late}: {said}")
         cases = sorted(map(_case, Xml.parse(results).iter("testcase")), key=lambda case: case.section)
-        return Report(store, tuple(cases), done.stdout)
+        return Report(store, tuple(cases), output)
+
+
+def _perform(url: str, results: Path, printed: Path) -> int | None:
+    """Run pytest; return its status, or ``None`` if it was killed because it took too long."""
+    # Into a file: the end of a pipe is not there before all are gone who were started meanwhile, and hang.
+    with printed.open("wb") as said:
+        try:
+            return subprocess.run(
+                [sys.executable, "-m", "pytest", *_arguments(results)],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env=_environment(url),
+                check=False,
+                timeout=RUN_SECONDS,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def _declared(url: str) -> str:
@@ -118,11 +139,13 @@ def _declared(url: str) -> str:
         store.close()
 
 
-def _arguments(results: Path, folder: str) -> list[str]:
+def _arguments(results: Path) -> list[str]:
     # Nothing of the caller's project may change the run: no configuration, no conftest, no cache.
     return [
-        *("-c", os.devnull, "--rootdir", folder, "--noconftest", "-p", "no:cacheprovider", "-q"),
+        *("-c", os.devnull, "--rootdir", str(results.parent), "--noconftest", "-p", "no:cacheprovider", "-q"),
         *("-p", "tailrace.testing.plugin", f"--junitxml={results}", "-o", "junit_family=xunit1"),
+        # Before pytest 9 it only prints where the case is.
+        *("-o", f"faulthandler_timeout={CASE_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"),
         *("--pyargs", "tailrace.testing.conformance_cases"),
     ]
 

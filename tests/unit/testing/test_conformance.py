@@ -25,6 +25,13 @@ def test_a_store_that_can_not_be_opened_is_an_error() -> None:
         conformance.run("sqlite:////nowhere/at/all/events.db")
 
 
+@pytest.mark.parametrize("limit", ["CASE_SECONDS", "RUN_SECONDS"])
+def test_a_run_that_hangs_is_an_error(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(conformance, limit, 0.05)
+    with pytest.raises(StoreUnusableError, match="did not run to its end"):
+        conformance.run("memory://")
+
+
 @pytest.mark.long
 def test_a_store_with_data_conforms_and_keeps_its_data(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/events.db"
