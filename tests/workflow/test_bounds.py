@@ -96,7 +96,7 @@ def test_a_namespace_may_be_as_long_as_is_said_and_no_longer(place: Place) -> No
         WorkflowSettings(namespaces=frozenset({longest, longer}))
     service = place.service(WorkflowSettings(namespaces=frozenset({longest})))
     assert service.append(Run(longest, "wf", "r").stream("out"), items("a")).accepted == 1
-    with pytest.raises(InvalidFieldsError, match="namespace"):
+    with pytest.raises(NamespaceNotFoundError):
         service.append(Run(longer, "wf", "r").stream("out"), items("a"))
 
 
