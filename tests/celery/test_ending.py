@@ -1,5 +1,6 @@
 """What becomes of a stream when its task ends in one way or another."""
 
+import contextlib
 import datetime
 import logging
 import threading
@@ -7,7 +8,7 @@ import time
 
 import pytest
 from celery import Celery, Task
-from celery.exceptions import Ignore, Reject, Retry
+from celery.exceptions import Ignore, Reject, Retry, SoftTimeLimitExceeded
 from tests.celery.attempts import Attempt, leases, said
 
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, InvalidTypeError
@@ -276,6 +277,28 @@ def test_two_streams_of_one_task_end_each_as_it_should(run: RunStreams) -> None:
     attempt.ends("FAILURE", BOOM)
 
     assert {each.stream_name: each.status for each in run.list()} == {"out": Status.ERRORED, "other": Status.CLOSED}
+
+
+def test_a_stream_whose_settling_is_interrupted_leaves_the_others_settled(run: RunStreams) -> None:
+    class Interrupted(RunStreams):
+        """In which a soft time limit comes while readers are told."""
+
+        def error(self, name: str, reason: str, *, retention_seconds: int | None = None) -> Stream:
+            if name == "out":
+                raise SoftTimeLimitExceeded
+            return super().error(name, reason, retention_seconds=retention_seconds)
+
+    attempt = Attempt(Interrupted(run._service, run._run))
+    attempt.fails(BOOM, "a")
+    with contextlib.suppress(ValueError), task_stream(attempt.task, attempt._run, "other") as second:
+        second.append(["b"])
+        raise BOOM
+    with pytest.raises(AssertionError):
+        # Celery logs what a receiver raises.
+        attempt.ends("FAILURE", BOOM)
+
+    assert {each.stream_name: each.status for each in run.list()} == {"out": Status.OPEN, "other": Status.ERRORED}
+    assert leases() == []
 
 
 @pytest.mark.parametrize(
