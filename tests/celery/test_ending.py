@@ -1,5 +1,6 @@
 """What becomes of a stream when its task ends in one way or another."""
 
+import contextlib
 import datetime
 import logging
 import threading
@@ -7,7 +8,7 @@ import time
 
 import pytest
 from celery import Celery, Task
-from celery.exceptions import Ignore, Reject, Retry
+from celery.exceptions import Ignore, Reject, Retry, SoftTimeLimitExceeded
 from tests.celery.attempts import Attempt, leases, said
 
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, InvalidTypeError
@@ -220,6 +221,25 @@ def test_an_eager_task_and_its_eager_retries_end_their_stream(app: Celery, run: 
     ]
 
 
+def test_an_eager_task_that_is_to_propagate_its_exception_ends_its_stream(app: Celery, run: RunStreams) -> None:
+    @app.task(bind=True, shared=False)
+    def work(self: Task, name: str, retry: bool) -> None:
+        with task_stream(self, run, name) as out:
+            out.append(["a"])
+            raise self.retry(exc=BOOM, countdown=0) if retry else BOOM
+
+    with pytest.raises(ValueError):
+        work.apply(args=("failed", False), throw=True)
+    with pytest.raises(Retry):
+        work.apply(args=("retried", True), throw=True)
+
+    assert {each.stream_name: (each.status, each.error_reason) for each in run.list()} == {
+        "failed": (Status.ERRORED, "ValueError"),
+        "retried": (Status.OPEN, None),
+    }
+    assert leases() == []
+
+
 def test_a_superseded_attempt_is_not_retried(app: Celery, run: RunStreams) -> None:
     attempts = []
 
@@ -260,6 +280,28 @@ def test_two_streams_of_one_task_end_each_as_it_should(run: RunStreams) -> None:
     attempt.ends("FAILURE", BOOM)
 
     assert {each.stream_name: each.status for each in run.list()} == {"out": Status.ERRORED, "other": Status.CLOSED}
+
+
+def test_a_stream_whose_settling_is_interrupted_leaves_the_others_settled(run: RunStreams) -> None:
+    class Interrupted(RunStreams):
+        """In which a soft time limit comes while readers are told."""
+
+        def error(self, name: str, reason: str, *, retention_seconds: int | None = None) -> Stream:
+            if name == "out":
+                raise SoftTimeLimitExceeded
+            return super().error(name, reason, retention_seconds=retention_seconds)
+
+    attempt = Attempt(Interrupted(run._service, run._run))
+    attempt.fails(BOOM, "a")
+    with contextlib.suppress(ValueError), task_stream(attempt.task, attempt._run, "other") as second:
+        second.append(["b"])
+        raise BOOM
+    with pytest.raises(AssertionError):
+        # Celery logs what a receiver raises.
+        attempt.ends("FAILURE", BOOM)
+
+    assert {each.stream_name: each.status for each in run.list()} == {"out": Status.OPEN, "other": Status.ERRORED}
+    assert leases() == []
 
 
 @pytest.mark.parametrize(
@@ -338,6 +380,23 @@ def test_a_stream_whose_lease_lapsed_in_the_middle_refuses_what_follows(workflow
     with pytest.raises(StreamErroredError):
         out.append(["b"])
     assert run.describe("out").error_reason == "producer lost"
+
+
+def test_a_block_that_ends_after_its_lease_lapsed_does_not_pass_for_one_that_closed_the_stream(
+    app: Celery, run: RunStreams
+) -> None:
+    @app.task(bind=True, shared=False)
+    def work(self: Task) -> None:
+        with task_stream(self, run, "out") as out:
+            out.append(["a"])
+            # As a sweep does it.
+            run.error("out", "producer lost")
+
+    done = work.apply()
+
+    assert (done.state, type(done.result)) == ("FAILURE", StreamErroredError)
+    assert run.describe("out").error_reason == "producer lost"
+    assert leases() == []
 
 
 def test_what_is_no_end_of_a_task_decides_nothing() -> None:

@@ -1,32 +1,19 @@
 """The rule of examples/flask-celery-redis: however attempts interleave, each event counts once, in order."""
 
-import importlib.util
 import random
 import threading
 import time
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.examples.files import module_of
 from tests.examples.running import EXAMPLES
 
 import tailrace
 from tailrace.testing.reading import payloads, take
 
-
-def _attempts() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "answers_attempts", EXAMPLES / "flask-celery-redis/answers/attempts.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-attempts = _attempts()
+attempts = module_of(EXAMPLES / "flask-celery-redis", "answers/attempts.py")
 Attempt, Ended, Log, Superseded = attempts.Attempt, attempts.Ended, attempts.Log, attempts.Superseded
 
 

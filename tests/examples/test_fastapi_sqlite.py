@@ -1,15 +1,12 @@
 """examples/fastapi-sqlite as its README runs it, with a real browser: the page shows every word once, in order."""
 
-import importlib.util
 import json
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from uuid import uuid4
 
 import httpx
@@ -17,6 +14,7 @@ import pytest
 from playwright.sync_api import Route
 from tests.examples.chrome import Chrome, Reader
 from tests.examples.crowd import crowd_of
+from tests.examples.files import copied, module_of
 from tests.examples.running import EXAMPLES, Example
 
 from tailrace import workflow
@@ -29,18 +27,9 @@ FOLDER = EXAMPLES / "fastapi-sqlite"
 API, WORKER = "chat.api", "chat.worker"
 
 
-def _model() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("chat_model", FOLDER / "chat/model.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def expected(prompt: str) -> str:
     """What a page shows at the end."""
-    return "".join(_model().whole_answer(prompt))
+    return "".join(module_of(FOLDER, "chat/model.py").whole_answer(prompt))
 
 
 class Chat(Example):
@@ -291,7 +280,7 @@ def test_the_command_of_the_readme_needs_nothing_else(tmp_path: Path, reader: Re
     """In a copy without anything that was made here, with a virtual environment of its own."""
     claim = PortClaim()
     try:
-        folder = copied(tmp_path)
+        folder = copied(FOLDER, tmp_path)
         url = f"http://127.0.0.1:{claim.port}/"
         environment = {"CHAT_PORT": str(claim.port)}
         with Example(["./run"], folder, ready=url, environment=environment, patience=240) as example:
@@ -305,14 +294,3 @@ def test_the_command_of_the_readme_needs_nothing_else(tmp_path: Path, reader: Re
 
 def text_of(payloads: list[bytes]) -> str:
     return "".join(json.loads(payload).get("text", "") for payload in payloads)
-
-
-def copied(where: Path) -> Path:
-    """Copy the example and what it installs to where it would be in a checkout."""
-    top = FOLDER.parents[1]
-    kept = shutil.ignore_patterns("__pycache__", ".venv", "data")
-    folder = shutil.copytree(FOLDER, where / "examples" / FOLDER.name, ignore=kept)
-    shutil.copytree(top / "src", where / "src", ignore=kept)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(top / name, where)
-    return folder

@@ -1,16 +1,13 @@
 """examples/flask-celery-redis as its README runs it, with a real browser: the page shows every token once, in order."""
 
 import contextlib
-import importlib.util
 import json
-import shutil
 import signal
 import sys
 import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx
@@ -19,6 +16,7 @@ import pytest
 from playwright.sync_api import Route
 from tests.examples.chrome import Chrome, Reader
 from tests.examples.crowd import crowd_of
+from tests.examples.files import copied, module_of
 from tests.examples.running import EXAMPLES, Example
 
 import tailrace
@@ -33,16 +31,7 @@ FOLDER = EXAMPLES / "flask-celery-redis"
 WEB, WORKER = "gunicorn", "answers.tasks"
 
 
-def _module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"answers_{name}", FOLDER / f"answers/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-model, attempts = _module("model"), _module("attempts")
+model, attempts = (module_of(FOLDER, f"answers/{name}.py") for name in ("model", "attempts"))
 
 
 def expected(prompt: str) -> str:
@@ -403,7 +392,7 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on(tmp_path: Path, reader: Read
 @LONG
 def test_the_command_of_the_readme_needs_nothing_else(tmp_path: Path, reader: Reader) -> None:
     """In a copy without anything that was made here, with a virtual environment of its own."""
-    with Answers(tmp_path, command=("./run",), folder=copied(tmp_path), patience=900) as answers:
+    with Answers(tmp_path, command=("./run",), folder=copied(FOLDER, tmp_path), patience=900) as answers:
         whole = ask(reader, answers.url, "from scratch")
         assert reader.until_state("done") == whole
         assert answers.interrupt() == 0
@@ -442,14 +431,3 @@ def text_of(payloads: list[bytes]) -> str:
     for payload in payloads:
         log.apply(payload)
     return "".join(event["token"] for event in log.events if "token" in event)
-
-
-def copied(where: Path) -> Path:
-    """Copy the example and what it installs to where it would be in a checkout."""
-    top = FOLDER.parents[1]
-    kept = shutil.ignore_patterns("__pycache__", ".venv", "data")
-    folder = shutil.copytree(FOLDER, where / "examples" / FOLDER.name, ignore=kept)
-    shutil.copytree(top / "src", where / "src", ignore=kept)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(top / name, where)
-    return folder

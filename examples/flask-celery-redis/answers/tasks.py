@@ -12,7 +12,10 @@ from answers import model, settings
 from answers.attempts import Attempt, Ended, Superseded
 
 MOST_ATTEMPTS = 10
-"""A task that kills its worker is delivered again, and again: here is where that stops."""
+"""A task that fails, or kills its worker, is delivered again, and again: here is where that stops."""
+
+AGAIN_AFTER = 5.0
+"""Seconds for which a task that has failed keeps its message from being delivered again."""
 
 logger = get_task_logger(__name__)
 
@@ -64,9 +67,11 @@ def write(self: Task, run: str, prompt: str) -> None:
                 attempt.wait_for_end()
     except Ended:
         logger.info("run %s: done already", run)
-    except tailrace.DurableStreamError as error:
-        logger.warning("run %s: delivered again, because: %s", run, error)
-        time.sleep(5)
+    except Exception as error:
+        # The store is away, or the model breaks. A task that failed would be gone, and its topic stay without an end.
+        expected = isinstance(error, tailrace.DurableStreamError)
+        logger.warning("run %s: delivered again, because: %r", run, error, exc_info=not expected)
+        time.sleep(AGAIN_AFTER)
         # Not retry(), which sends another message: with a broker that is just coming back, that may fail.
         raise Reject(error, requeue=True) from error
 

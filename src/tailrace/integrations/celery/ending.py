@@ -4,12 +4,15 @@ The exception itself does not say it: it may be one of ``autoretry_for``, or the
 caught it. Only the state that a task ends with tells whether it will be tried again.
 """
 
+import contextlib
 import datetime
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from celery import signals, states
+from celery.exceptions import Retry
 
 _STREAMS = "tailrace_streams"
 
@@ -71,8 +74,14 @@ def forget(request: Any, stream: Unsettled) -> None:  # noqa: ANN401 - celery's
 def settle_all(task: Any = None, state: str | None = None, retval: object = None, **_: object) -> None:  # noqa: ANN401
     """Settle what a task has left open."""
     streams = task.request.__dict__.pop(_STREAMS, ())
-    for stream in streams:
-        stream.settle(outcome_of(state, retval))
+    if state is None and task.request.is_eager and isinstance(error := sys.exception(), Exception):
+        # With ``task_eager_propagates`` it is on its way through here to the caller, and Celery names no state.
+        state, retval = (states.RETRY if isinstance(error, Retry) else states.FAILURE), error
+    outcome = outcome_of(state, retval)
+    # A soft time limit may interrupt one of them; the others would be kept alive by their leases for ever.
+    with contextlib.ExitStack() as settling:
+        for stream in reversed(streams):
+            settling.callback(stream.settle, outcome)
 
 
 def _seconds_until(when: object) -> float:

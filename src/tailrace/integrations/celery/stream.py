@@ -18,6 +18,7 @@ from tailrace.workflow import (
     Appended,
     RunNotFoundError,
     RunStreams,
+    Status,
     Stream,
     StreamClosedError,
     StreamErroredError,
@@ -63,7 +64,8 @@ def task_stream(
             an item of the type ``attempt``, at which readers start anew. ``"continue"``: it goes on behind ``count``
             items.
         lease_seconds: How long after a worker was killed readers are told ``producer lost``, 1 to 86400.
-        queue_seconds: How much later than it is due the next attempt may begin, once Celery has said that there is one.
+        queue_seconds: How much later than it is due the next attempt may begin, once Celery has said that there is one;
+            a stream waits for a day at most.
         retention_seconds: How long the stream is kept after its end: longer than attempts may lie apart.
         reason: What readers are told of an exception. By default the name of its class, as texts may hold secrets.
         identity: Of the work; by default the task's id.
@@ -128,6 +130,7 @@ class TaskStream:
         Raises:
             StreamErroredError: It has ended as errored, perhaps because this attempt came too late. Nothing can follow.
             SupersededError: Another attempt is at it.
+            StreamFullError: There is no room for the item that an attempt begins with.
             DurableStreamUnavailableError: The store is away.
         """
         remember(self._request, self)
@@ -148,7 +151,10 @@ class TaskStream:
     ) -> Appended:
         """Append 1 to 500 JSON values, all or none. After an error, the same call may be made again.
 
+        After ``DurableStreamUnavailableError`` let nothing else follow: what was to be appended may be stored.
+
         Raises:
+            InvalidArgumentError: It is none; or something else writes to a stream whose attempts do not repeat.
             IdempotencyConflictError: An earlier attempt has appended something else here, and was to be repeated.
             SupersededError: Another attempt has gone on with this stream: let it leave the task.
             StreamClosedError, StreamErroredError: The stream has ended: see ``ended``; or the lease had lapsed.
@@ -174,6 +180,7 @@ class TaskStream:
 
         Raises:
             SupersededError: Another attempt has gone on with the stream, and will end it.
+            StreamErroredError: The lease had lapsed, and readers were told that the producer is lost.
             DurableStreamUnavailableError: The store is away, and readers were not told. A retry of the task tells them.
         """
         if exc_value is not None:
@@ -231,11 +238,15 @@ class TaskStream:
             return
         try:
             self._writing.check_ours()
-            self._run.close(self.name, retention_seconds=self._retention_seconds)
+            ended = self._run.close(self.name, retention_seconds=self._retention_seconds)
         except (RunNotFoundError, StreamNotFoundError):
             if self.count:
                 raise
             # Nothing was appended: there is no stream that could be closed.
+            return
+        if ended.status is Status.ERRORED:
+            # The first end stands, and closing what has ended says nothing of it.
+            raise StreamErroredError(f"the stream had ended with an error before its task: {ended.error_reason}")
 
     def _leave(self, exc: BaseException) -> None:
         self._why = exc
