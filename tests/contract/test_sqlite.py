@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.contract import drivers
 
 from tailrace.testing.builtin import SqliteUnderTest
 from tailrace.testing.contract import *  # noqa: F403
+
+driver = drivers.driver
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def test_s32_greenlets_of_a_process_that_is_patched_first() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "scenes.py")
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["after", pytest.param("before", marks=pytest.mark.long)])
 def test_greenlets_run_while_others_wait_for_postgresql(when: str) -> None:
     assert "passed" in run("tests.gevent.patched", when, "postgres_watch.py")
 

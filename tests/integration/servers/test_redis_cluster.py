@@ -13,8 +13,8 @@ from tailrace.testing.servers.waiting import until
 
 
 @pytest.fixture(scope="module")
-def cluster(kind: Flavour) -> Iterator[RedisCluster]:
-    with RedisCluster(kind) as cluster:
+def cluster(slow_kind: Flavour) -> Iterator[RedisCluster]:
+    with RedisCluster(slow_kind) as cluster:
         yield cluster
 
 

@@ -25,8 +25,8 @@ def calm(sentinel: RedisSentinel) -> RedisSentinel:
     return sentinel
 
 
-def test_what_the_master_writes_reaches_its_replicas(kind: Flavour) -> None:
-    with RedisReplicas(kind, replicas=2, password="p/w") as replication:
+def test_what_the_master_writes_reaches_its_replicas(slow_kind: Flavour) -> None:
+    with RedisReplicas(slow_kind, replicas=2, password="p/w") as replication:
         replication.master.call("SET", "a", "b")
         wait_until_replicated(replication.master)
         assert [replica.call("GET", "a") for replica in replication.replicas] == [b"b", b"b"]
@@ -34,8 +34,8 @@ def test_what_the_master_writes_reaches_its_replicas(kind: Flavour) -> None:
             replication.replicas[0].call("SET", "a", "c")
 
 
-def test_a_replica_that_is_held_misses_every_write_until_it_is_released(kind: Flavour) -> None:
-    with RedisReplicas(kind) as replication:
+def test_a_replica_that_is_held_misses_every_write_until_it_is_released(slow_kind: Flavour) -> None:
+    with RedisReplicas(slow_kind) as replication:
         master, replica = replication.servers
         master.call("SET", "a", "before")
         wait_until_replicated(master)
@@ -49,8 +49,8 @@ def test_a_replica_that_is_held_misses_every_write_until_it_is_released(kind: Fl
         assert replica.call("GET", "a") == b"meanwhile"
 
 
-def test_a_replica_follows_again_after_a_restart(kind: Flavour) -> None:
-    with RedisReplicas(kind) as replication:
+def test_a_replica_follows_again_after_a_restart(slow_kind: Flavour) -> None:
+    with RedisReplicas(slow_kind) as replication:
         master, replica = replication.servers
         replica.kill()
         master.call("SET", "a", "b")

@@ -9,6 +9,7 @@ from tailrace.testing import conformance
 from tailrace.testing.builtin import UrlUnderTest
 
 
+@pytest.mark.long
 def test_the_memory_store_conforms() -> None:
     report = conformance.run("memory://")
     assert report.ok, report.output
