@@ -1,12 +1,12 @@
 """S13b: whoever is sending for all is interrupted. Nobody hangs, nothing is stored twice, nobody is lied to."""
 
-import ctypes
 import random
 import threading
 
 import pytest
 
 from tailrace.errors import DurableStreamUnavailableError
+from tailrace.testing.calls import interrupt
 from tailrace.testing.drivers import Driver, Topic
 from tailrace.testing.faults import Fail, FaultyBackend, LoseReply, Stall
 from tailrace.testing.fixtures import Connect
@@ -98,7 +98,7 @@ def test_the_thread_that_is_sending_gets_an_asynchronous_exception(
     faulty.next("append", stall)
     calls = _start(topic)
     assert stall.reached.wait(PATIENCE)
-    _raise_in(stall.leader, kind)
+    interrupt(stall.leader, kind)
     stall.release()
     told = {payload: call.result() for payload, call in calls.items()}
     assert list(told.values()).count("interrupted") == 1
@@ -136,7 +136,7 @@ def test_asynchronous_exceptions_at_any_instruction_hang_and_double_nobody(
     for _ in range(200):
         victim = dice.choice(threads).ident
         assert victim is not None
-        _raise_in(victim, SoftTimeLimit)
+        interrupt(victim, SoftTimeLimit)
         stop.wait(0.003)
     stop.set()
     for thread in threads:
@@ -160,7 +160,3 @@ class LeaderStall(Stall):
     def __call__(self, call):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204
         self.leader = threading.get_ident()
         return super().__call__(call)
-
-
-def _raise_in(thread: int, kind: type[BaseException]) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))

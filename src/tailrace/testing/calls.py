@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -17,6 +18,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 PATIENCE = 20.0
 """Seconds before a call counts as one that hangs."""
+
+_BEGINS_WITHIN = 0.5
+_LOOKS = 1000
+
+_never_begun: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
 
 
 class Cancelled(BaseException):
@@ -27,6 +33,20 @@ class _Settled(BaseException):
     """The interrupt that a thread sends itself."""
 
 
+def interrupt(thread: int, kind: type[BaseException]) -> None:
+    """Raise an exception in another thread, or in this one, between two of its instructions. Blocks for a moment."""
+    # Until it begins, a thread bears the id of whoever has started it, and the interpreter finds it first: it would be
+    # hit in its place, and never begin.
+    deadline = time.monotonic() + _BEGINS_WITHIN
+    while any(beginner not in _never_begun for beginner in list(threading._limbo)):  # type: ignore[attr-defined]
+        if time.monotonic() > deadline:
+            # Whoever was to start them was interrupted before that.
+            _never_begun.update(threading._limbo)  # type: ignore[attr-defined]
+            break
+        time.sleep(0.0005)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
+
+
 def settle_interrupts() -> None:
     """Make an interrupt that was sent to this thread, and has not come yet, never come. Any thread may call it.
 
@@ -34,12 +54,16 @@ def settle_interrupts() -> None:
     lives, and Python 3.11 never gets past that look in a function that is traced or profiled. So it is replaced by
     another one, which is waited for: with that the look is over.
     """
+    deadline = time.monotonic() + PATIENCE
     try:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Settled))
-        while True:
-            time.sleep(0)
+        while time.monotonic() < deadline:
+            # Again and again, as it may have hit a thread that this one was starting.
+            interrupt(threading.get_ident(), _Settled)
+            for _ in range(_LOOKS):
+                time.sleep(0)
     except _Settled:
-        pass
+        return
+    raise AssertionError(f"an interrupt did not come within {PATIENCE} s")
 
 
 def whereabouts(thread: threading.Thread) -> str:
@@ -70,7 +94,7 @@ class ThreadCall(Generic[T]):
         self._call = call
         self._lock = threading.Lock()
         self._began = threading.Event()
-        self._over = False
+        self._over = self._struck = False
         self._values: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="tailrace-kit-call", daemon=True)
@@ -80,6 +104,7 @@ class ThreadCall(Generic[T]):
         self._began.wait(PATIENCE)
         with self._lock:
             if not self._over:
+                self._struck = True
                 self.strike(self._thread.ident or 0)
 
     def result(self) -> T:
@@ -93,7 +118,7 @@ class ThreadCall(Generic[T]):
 
     def strike(self, thread: int) -> None:
         """Interrupt the thread, which has begun and is not over."""
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+        interrupt(thread, Cancelled)
 
     def _run(self) -> None:
         try:
@@ -108,5 +133,6 @@ class ThreadCall(Generic[T]):
     def _end(self) -> None:
         with self._lock:
             self._over = True
-        # One that was sent and has not come yet must not hit what the thread does next.
-        settle_interrupts()
+        if self._struck:
+            # One that was sent and has not come yet must not hit what the thread does next.
+            settle_interrupts()
