@@ -9,10 +9,12 @@ _MOVED_AT_ONCE = 100
 
 
 def move(cluster: RedisCluster, slot: int, to: RedisServer) -> None:
-    """Move a slot with its keys."""
+    """Move a slot with its keys; return once all nodes agree who has it."""
     source = begin_move(cluster, slot, to)
     move_keys(cluster, slot, source, to)
     end_move(cluster, slot, to)
+    # Before another one: nodes that hear of two at once by gossip may each hold on to an owner of their own.
+    cluster.wait_until_whole()
 
 
 def begin_move(cluster: RedisCluster, slot: int, to: RedisServer) -> RedisServer:
