@@ -36,8 +36,10 @@ def heard(then: Callable[[], object]) -> Iterator[None]:
 
 def _first(then: Callable[[], object], old: Callable[[int, FrameType | None], object]) -> "_Handler":
     def handle(number: int, frame: FrameType | None) -> None:
-        then()
-        old(number, frame)
+        try:
+            then()
+        finally:
+            old(number, frame)
 
     return handle
 

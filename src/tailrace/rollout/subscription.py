@@ -6,31 +6,13 @@ from typing_extensions import override
 
 from tailrace import broadcast
 from tailrace.errors import DurableStreamError
-from tailrace.records import Closed, TopicCursor
+from tailrace.records import Closed
 from tailrace.rollout.immediate import finish
-from tailrace.rollout.listener import Listener
+from tailrace.rollout.views import Following
 
 
-class Subscription(broadcast.Subscription):
+class Subscription(Following, broadcast.Subscription):
     """One independent listener. One-shot; only ``close`` may be called from other threads."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    @property
-    def cursor(self) -> TopicCursor | None:
-        """Where to resume after the last event: known while it is at the stream, or on its way there; else ``None``."""
-        return self._listener.cursor
-
-    @property
-    def at_both(self) -> bool:
-        """Whether it follows both ways at the moment."""
-        return self._listener.at_both
-
-    @property
-    @override
-    def dropped(self) -> int:
-        return self._listener.dropped
 
     @override
     def __enter__(self) -> Self:

@@ -4,24 +4,9 @@ from typing_extensions import override
 
 from tailrace import arguments, broadcast
 from tailrace.records import TopicCursor
-from tailrace.rollout.course import Course
 from tailrace.rollout.immediate import finish
 from tailrace.rollout.subscription import Subscription
-
-
-class Part:
-    """What all views of a topic have."""
-
-    def __init__(self, course: Course) -> None:
-        self._course = course
-
-    @property
-    def name(self) -> str:
-        """The topic's name."""
-        return self._course.name
-
-    def __repr__(self) -> str:
-        return f"<rollout.{type(self).__name__} {self._course!r}>"
+from tailrace.rollout.views import Part
 
 
 class Producer(Part, broadcast.Producer):

@@ -20,7 +20,10 @@ PATIENCE = 20.0
 """Seconds before a call counts as one that hangs."""
 
 _BEGINS_WITHIN = 0.5
+"""Seconds that a thread may take from its start to its first instruction."""
+
 _LOOKS = 1000
+"""Turns for which a thread waits for an interrupt of its own, which comes with the next one."""
 
 _never_begun: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
 

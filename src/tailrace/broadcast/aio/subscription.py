@@ -2,18 +2,20 @@
 
 import math
 import time
-from types import TracebackType
 from typing import Self
+
+from typing_extensions import override
 
 from tailrace import arguments
 from tailrace.aio.waiting import Alarm
+from tailrace.broadcast.aio.listening import Listening
 from tailrace.broadcast.errors import BroadcastUnavailableError
 from tailrace.broadcast.hub import Hub
 from tailrace.broadcast.seat import Seat
-from tailrace.records import CLOSED, Closed
+from tailrace.records import Closed
 
 
-class Subscription:
+class Subscription(Listening):
     """One independent listener to one topic. One-shot; only ``close`` may be called from other tasks or threads.
 
     ``async with`` it, then ``receive`` or ``async for``, which ends when the subscription does.
@@ -26,21 +28,13 @@ class Subscription:
         self._seat = seat
         self._alarm = Alarm(seat.waiter)
 
+    @override
     async def __aenter__(self) -> Self:
-        """Begin to listen; see the blocking one."""
         self._seat.enter()
         await self._join()
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
-
+    @override
     async def receive(self, timeout: float = 0.1) -> bytes | Closed | None:
         """Wait up to ``timeout`` seconds for the next message; see the blocking one.
 
@@ -58,19 +52,8 @@ class Subscription:
                 return None
             await self._wait(generation, left)
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        while True:
-            message = await self.receive(arguments.FOREVER)
-            if message is CLOSED:
-                raise StopAsyncIteration
-            if isinstance(message, bytes):
-                return message
-
+    @override
     def close(self) -> None:
-        """End this subscription. Idempotent, never raises, does not block; from any thread or task."""
         self._hub.leave(self._seat)
 
     @property

@@ -3,26 +3,13 @@
 from tailrace import arguments
 from tailrace.records import TopicCursor
 from tailrace.rollout.aio.subscription import Subscription
-from tailrace.rollout.course import Course
-
-
-class Part:
-    """What all views of a topic have."""
-
-    def __init__(self, course: Course) -> None:
-        self._course = course
-
-    @property
-    def name(self) -> str:
-        """The topic's name."""
-        return self._course.name
-
-    def __repr__(self) -> str:
-        return f"<rollout.aio.{type(self).__name__} {self._course!r}>"
+from tailrace.rollout.views import Part
 
 
 class Producer(Part):
     """The sending half of a topic. May be used from several loops and threads."""
+
+    _package = "rollout.aio"
 
     async def publish(self, payload: bytes) -> None:
         """Append and publish, as the flag says, in this order; see the blocking one for what it raises.
@@ -34,6 +21,8 @@ class Producer(Part):
 
 class Subscriber(Part):
     """The listening half of a topic. May be used from several loops and threads."""
+
+    _package = "rollout.aio"
 
     async def subscribe(self, after: TopicCursor | None = None) -> Subscription:
         """Return a subscription; see the blocking one."""
