@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, sync_playwright
 from typing_extensions import override
 
 from tailrace.testing.servers import chromium
@@ -82,6 +82,17 @@ class Reader:
         """Fill in the form and send it."""
         self.page.fill("#prompt", prompt)
         self.page.click("#ask")
+
+    def refused_next(self, pattern: str, *, times: int) -> list[str]:
+        """Let a proxy answer 502 so many times in place of these addresses; return the list of those that it did."""
+        refused: list[str] = []
+
+        def refuse(route: Route) -> None:
+            refused.append(route.request.url)
+            route.fulfill(status=502, body="bad gateway")
+
+        self.page.route(pattern, refuse, times=times)
+        return refused
 
     @property
     def text(self) -> str:

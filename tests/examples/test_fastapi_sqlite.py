@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from playwright.sync_api import Route
 from tests.examples.chrome import Chrome, Reader
 from tests.examples.crowd import crowd_of
 from tests.examples.files import copied, module_of
@@ -216,13 +215,7 @@ def test_a_proxy_that_answers_in_place_of_the_api_does_not_end_the_page(chat: Ch
     whole = expected(prompt)
     reader.open(f"{chat.url}/chats/{chat.ask(prompt)}")
     reader.until_shown(5)
-    refused: list[str] = []
-
-    def refuse(route: Route) -> None:
-        refused.append(route.request.url)
-        route.fulfill(status=502, body="bad gateway")
-
-    reader.page.route("**/events*", refuse, times=2)
+    refused = reader.refused_next("**/events*", times=2)
     chat.kill(API, how=signal.SIGTERM)
     assert reader.until_state("done") == whole
     assert len(refused) == 2

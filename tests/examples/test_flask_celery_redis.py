@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from playwright.sync_api import Route
 from tests.examples.chrome import Chrome, Reader
 from tests.examples.crowd import crowd_of
 from tests.examples.files import copied, module_of
@@ -281,13 +280,7 @@ def test_a_network_that_comes_and_goes_costs_nothing(shared: Answers, reader: Re
 def test_a_proxy_that_answers_in_place_of_the_server_does_not_end_the_page(shared: Answers, reader: Reader) -> None:
     whole = ask(reader, shared.url, "bad gateway")
     reader.until_shown(5)
-    refused: list[str] = []
-
-    def refuse(route: Route) -> None:
-        refused.append(route.request.url)
-        route.fulfill(status=502, body="bad gateway")
-
-    reader.page.route("**/events*", refuse, times=2)
+    refused = reader.refused_next("**/events*", times=2)
     shared.kill(WEB, how=signal.SIGTERM)
     assert reader.until_state("done") == whole
     assert len(refused) == 2

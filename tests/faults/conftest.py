@@ -22,24 +22,22 @@ SLOW_ON_SQL = ("test_s01_", "test_s03_one_", "test_s04_", "test_s13b_", "test_sl
 """What is about the engine, or in the kit as well, where a case costs more. Three stores run it always."""
 REPEATED_ON_SQL = ("-1]", "-3]", "-29]", "-31]", "-40]")
 """Of S05, further numbers of records."""
-SLOW_EVERYWHERE = ("test_away_again_and_again_for_less_than_the_budget",)
-"""Seconds of outages: with one colour always."""
+SECONDS_OF_OUTAGES = "test_away_again_and_again_for_less_than_the_budget"
+"""In memory and with one colour always."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On servers one colour runs always, the other one with what takes minutes: both stand on one engine."""
+    """In memory both colours run always; elsewhere one of them with what takes minutes: both stand on one engine."""
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         store = params.get("store_under_test")
-        colour = getattr(params.get("driver"), "name", "")
-        if colour == "asyncio" and any(name in item.nodeid for name in SLOW_EVERYWHERE):
-            item.add_marker(pytest.mark.long)
-        if store not in ON_SERVERS:
-            continue
-        slow = SLOW_ON_SERVERS + SLOW_ON_SQL if store in ON_SQL else SLOW_ON_SERVERS
+        asyncio = getattr(params.get("driver"), "name", "") == "asyncio"
+        slow = SLOW_ON_SQL + SLOW_ON_SERVERS if store in ON_SQL else SLOW_ON_SERVERS if store in ON_SERVERS else ()
         repeated = store in ON_SQL and "test_s05_" in item.nodeid and item.nodeid.endswith(REPEATED_ON_SQL)
-        if colour == "asyncio" or repeated or any(name in item.nodeid for name in slow):
+        seconds = (asyncio or store == "sqlite") and SECONDS_OF_OUTAGES in item.nodeid
+        elsewhere = store not in (None, "memory")
+        if (asyncio and elsewhere) or seconds or repeated or any(name in item.nodeid for name in slow):
             item.add_marker(pytest.mark.long)
 
 

@@ -53,6 +53,7 @@ def test_s20_ten_thousand_readers_and_kills_leave_nothing_behind() -> None:
     assert "passed" in run("tests.gevent.patched", "after", "leaks.py", timeout=1500)
 
 
+@pytest.mark.long
 def test_some_of_the_kit_in_a_process_that_is_patched_late() -> None:
     some = "TestClose or TestOneShot"
     assert "passed" in run("tests.gevent.patched", "before", "kit_sqlite.py", "-k", some)

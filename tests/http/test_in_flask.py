@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.http.reader import Reader
+from tests.http.resuming import goes_on_after_what_was_seen
 from typing_extensions import override
 
 import tailrace
@@ -62,21 +63,7 @@ def until_closed(server: Gunicorn, before: dict[str, int], seconds: float = 20.0
 
 
 def test_a_stream_goes_on_after_the_id_that_was_seen_last(server: Gunicorn, store: str) -> None:
-    with tailrace.connect(store) as streams:
-        topic = streams.topic("order:1")
-        topic.append(b"a")
-        with Reader(server.port, "/orders/1/events?start=beginning") as reader:
-            assert reader.until_records(1) == [b"a"]
-            topic.append(b"b\nc")
-            assert reader.until_records(2) == [b"a", b"b\nc"]
-        topic.append(b"\xff")
-        with Reader(server.port, "/orders/1/events?start=beginning", reader.last_id) as reader:
-            assert reader.until_records(1) == [b"\xff"]
-            topic.seal()
-            reader.to_end()
-        assert [event.type for event in reader.events] == ["base64", "end"]
-        assert httpx.get(f"{server.url}/orders/1/events", headers={"last-event-id": reader.last_id}).status_code == 204
-        assert httpx.get(f"{server.url}/orders/1/events?cursor=nonsense").status_code == 400
+    goes_on_after_what_was_seen(server.port, store)
 
 
 def test_a_lost_record_is_told_in_an_event(server: Gunicorn, store: str) -> None:

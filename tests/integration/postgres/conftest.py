@@ -15,9 +15,12 @@ Watching: TypeAlias = Callable[[str], PostgresWatch]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test with each server."""
+    """Run every test with each server: always with the one that is chosen by default, the others take minutes."""
     if "kind" in metafunc.fixturenames:
-        metafunc.parametrize("kind", flavours(), ids=lambda kind: kind.name, scope="module")
+        first, *others = flavours()
+        params = [pytest.param(first, id=first.name)]
+        params += [pytest.param(kind, id=kind.name, marks=pytest.mark.long) for kind in others]
+        metafunc.parametrize("kind", params, scope="module")
 
 
 @pytest.fixture(scope="module")
