@@ -178,8 +178,8 @@ class ReaderAt:
             exchange.vanish()
         self._last_id = exchange.parser.last_id or self._last_id
         if self._most is None:
-            # Primed: its start is fixed.
-            self._most = self._truth.lives[-1].sent
+            # Primed: its start is fixed. Of the life in which it came: a slow reader is told of that when it is over.
+            self._most = self._truth.lives[self._since].sent
 
     def _see(self, event: Event) -> None:
         assert not self.finished, f"{event.type} after the end"
