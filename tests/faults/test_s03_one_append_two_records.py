@@ -1,14 +1,16 @@
 """S03: a reply that is lost must not turn one append into two records."""
 
+import contextlib
 import time
 
 import pytest
 
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.testing.drivers import Topic
-from tailrace.testing.faults import Fail, FaultyBackend, LoseReply, Pause
+from tailrace.testing.faults import Fail, FaultyBackend, LoseReply, Pause, Stall
 from tailrace.testing.fixtures import Connect
 from tailrace.testing.reading import PATIENCE, Background, drain, numbered, payloads, take
+from tailrace.testing.servers.waiting import until
 from tailrace.testing.stores import StoreUnderTest
 
 LOSSES = {
@@ -133,17 +135,22 @@ def append_once_it_is_free(topic: Topic, payload: bytes) -> None:
 def test_a_commit_that_is_slower_than_its_followers_wait_is_unknown_to_them_and_stored_once(
     connect: Connect, faulty: FaultyBackend, name: str, store: StoreUnderTest
 ) -> None:
-    topic = connect(faulty, append_timeout=0.5).topic(name)
-    faulty.next("append", Pause(0.2))
-    faulty.next("append", Pause(1.0))
+    topic = connect(faulty, append_timeout=2.0).topic(name)
+    gathering, slow = Stall(), Stall()
+    faulty.next("append", gathering)
+    faulty.next("append", slow)
     first = Background(lambda: topic.append(b"first"))
+    assert gathering.reached.wait(PATIENCE)
     others = [Background(lambda payload=payload: topic.append(payload)) for payload in numbered(8)]  # type: ignore[misc]
+    time.sleep(0.1)
+    gathering.release()
     first.result()
+    assert slow.reached.wait(PATIENCE)
+    until(lambda: any(not other.running for other in others), "a follower has waited as long as it would")
+    slow.release()
     for other in others:
-        try:
+        with contextlib.suppress(DurableStreamUnavailableError):
             other.result(PATIENCE)
-        except DurableStreamUnavailableError:
-            continue
     append_once_it_is_free(topic, b"last")
     found = store.contents(name)
     assert len(found) == len(set(found))

@@ -84,9 +84,9 @@ def test_a_lowered_limit_is_reached_in_steps(open_store: OpenStore) -> None:
 
 
 def test_age_is_kept_by_appends(open_store: OpenStore) -> None:
-    store = open_store(retention=Retention(max_age=0.05), append_timeout=0.05)
+    store = open_store(retention=Retention(max_age=0.05), append_timeout=0.5)
     place = append(store, "t", b"old")
-    time.sleep(0.2)
+    time.sleep(0.7)
     append(store, "t", b"new")
     assert kept(store) == [b"new"]
     # Whoever has read it all goes on.
@@ -94,9 +94,9 @@ def test_age_is_kept_by_appends(open_store: OpenStore) -> None:
 
 
 def test_age_without_appends_is_kept_by_sweeps(open_store: OpenStore) -> None:
-    store = open_store(retention=Retention(max_age=0.05), append_timeout=0.05)
+    store = open_store(retention=Retention(max_age=0.05), append_timeout=0.5)
     append(store, "t", *numbered(5))
-    time.sleep(0.2)
+    time.sleep(0.7)
     assert kept(store) == numbered(5)
     report = store.sweep(spi.SweepBudget())
     assert (report.records, report.bytes, report.done) == (5, 5, True)

@@ -167,8 +167,8 @@ class TestRetention:
         assert store.contents(name) == batch[7:]
 
     def test_age_counts_and_is_enforced(self, connect: Connect, store: StoreUnderTest, name: str) -> None:
-        client = connect(retention=Retention(max_age=0.05), append_timeout=0.2)
-        topic = client.topic(name)
+        kept = Retention(max_age=0.05)
+        client, topic = connect(retention=kept, append_timeout=0.2), connect(retention=kept).topic(name)
         topic.append(b"old")
         cursor = topic.checkpoint()
         threading.Event().wait(0.4)
