@@ -14,7 +14,7 @@ from tailrace.testing.reading import numbered, payloads, take
 from tailrace.testing.servers.mariadb import MariadbServer
 from tailrace.testing.servers.postgres import PostgresServer
 
-SOON = 1.0
+SOON = 3.0
 
 
 @pytest.fixture(params=SQL)

@@ -15,7 +15,7 @@ from tailrace.testing.stores import StoreUnderTest
 
 KEPT_FOR = 0.1
 GRACE = 0.1
-SOON = 1.0
+SOON = 3.0
 
 
 def test_a_producer_that_was_silent_for_twice_the_retention_goes_on_with_the_same_topic(

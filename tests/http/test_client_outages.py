@@ -106,7 +106,7 @@ def test_a_server_that_hangs_keeps_nobody_beyond_its_timeout(replica: Callable[.
                     topic.append(b"1")
                 started = time.monotonic()
                 assert subscription.receive(timeout=0.2) is None
-                assert time.monotonic() - started < 2.0
+                assert time.monotonic() - started < 5.0
             finally:
                 server.thaw()
             assert caught.value.maybe_stored is True

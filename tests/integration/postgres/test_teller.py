@@ -173,7 +173,7 @@ def test_a_server_that_hangs_holds_nobody_up_for_long(
     try:
         for _ in range(20):
             teller.tell({"a"})
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 3.5
     finally:
         server.thaw()
 

@@ -82,7 +82,7 @@ def test_an_interrupt_ends_a_wait_that_runs_and_the_next_one(watch: PostgresWatc
 def test_a_wait_ends_at_its_timeout(watch: PostgresWatch) -> None:
     started = time.monotonic()
     assert watch.wait(0.05) == spi.Changes()
-    assert 0.04 < time.monotonic() - started < 2
+    assert 0.04 < time.monotonic() - started < 5
 
 
 def test_closing_frees_a_wait_and_is_idempotent(watch: PostgresWatch) -> None:
@@ -170,7 +170,7 @@ def test_closing_ends_a_question_to_a_hanging_server(server: PostgresServer, hea
     try:
         with pytest.raises(DurableStreamUnavailableError, match="closed"):
             watch.follow({"a"}, ())
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 5
     finally:
         timer.join()
         server.thaw()

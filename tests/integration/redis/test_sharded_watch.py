@@ -194,7 +194,7 @@ def test_an_interrupt_ends_a_wait_and_closing_does(store: RedisStore, watch: Sha
     watch.interrupt()
     began = time.monotonic()
     assert watch.wait(30.0) == spi.Changes()
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.long

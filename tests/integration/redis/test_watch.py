@@ -85,7 +85,7 @@ def test_an_interrupt_ends_a_wait_that_runs_and_the_next_one(watching: spi.Watch
 def test_a_wait_ends_at_its_timeout(watching: spi.Watch) -> None:
     started = time.monotonic()
     assert watching.wait(0.05) == spi.Changes()
-    assert 0.04 < time.monotonic() - started < 2
+    assert 0.04 < time.monotonic() - started < 5
 
 
 def test_closing_frees_a_wait_and_is_idempotent(store: RedisStore) -> None:

@@ -95,7 +95,7 @@ class TestClose:
             topic.append(b"3")
             waiting = Background(lambda: [subscription.receive(timeout=0.2) for _ in range(5)])
             try:
-                Background(subscription.close).result(timeout=2)
+                Background(subscription.close).result(timeout=5)
             finally:
                 faulty.heal()
                 stall.release()
@@ -146,9 +146,9 @@ class TestClose:
                 enters = Background(entering.__enter__)
                 assert entered.reached.wait(PATIENCE)
                 closing = Background(client.close)
-                receiving.result(timeout=2)
+                receiving.result(timeout=5)
                 with pytest.raises(DurableStreamUnavailableError):
-                    enters.result(timeout=2)
+                    enters.result(timeout=5)
             finally:
                 faulty.heal()
                 stall.release()

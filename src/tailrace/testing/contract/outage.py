@@ -65,7 +65,7 @@ class TestOutage:
             for _ in range(5):
                 started = time.monotonic()
                 assert subscription.receive(timeout=0.1) is None
-                assert time.monotonic() - started < 1
+                assert time.monotonic() - started < 5
 
     def test_without_a_budget_the_first_failure_is_told(
         self, connect: Connect, faulty: FaultyBackend, name: str

@@ -22,21 +22,24 @@ class TestReceive:
         with topic.subscribe_from_tail() as subscription:
             started = time.monotonic()
             assert subscription.receive(timeout=0.3) is None
-            assert 0.29 <= time.monotonic() - started < 2
+            assert 0.29 <= time.monotonic() - started < 5
 
     def test_the_default_timeout_is_a_tenth_of_a_second(self, topic: Topic) -> None:
         with topic.subscribe_from_tail() as subscription:
-            started = time.monotonic()
-            assert subscription.receive() is None
-            assert 0.09 <= time.monotonic() - started < 1
+            took: list[float] = []
+            for _ in range(5):
+                started = time.monotonic()
+                assert subscription.receive() is None
+                took.append(time.monotonic() - started)
+            assert 0.09 <= min(took) < 1
 
     def test_a_timeout_of_zero_does_not_wait(self, topic: Topic) -> None:
         with topic.subscribe_from_tail() as subscription:
             nothing(subscription)
             started = time.monotonic()
-            for _ in range(20):
+            for _ in range(100):
                 assert subscription.receive(timeout=0) is None
-            assert time.monotonic() - started < 1
+            assert time.monotonic() - started < 5
 
     def test_whoever_never_waits_gets_everything_all_the_same(self, topic: Topic, peer_topic: Topic) -> None:
         topic.append_many(numbered(700))
@@ -63,7 +66,7 @@ class TestReceive:
             nothing(subscription)
             waiting = Background(lambda: subscription.receive(timeout=PATIENCE))
             topic.append(b"x")
-            assert _payload(waiting.result(timeout=2)) == b"x"
+            assert _payload(waiting.result(timeout=5)) == b"x"
 
     def test_a_waiting_receive_is_woken_by_an_append_elsewhere(self, topic: Topic, peer_topic: Topic) -> None:
         with topic.subscribe_from_tail() as subscription:
@@ -85,7 +88,7 @@ class TestReceive:
         with topic.subscribe_from_beginning() as subscription:
             started = time.monotonic()
             assert _payload(subscription.receive(timeout=PATIENCE)) == b"x"
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < PATIENCE / 2
 
     def test_a_timeout_longer_than_any_clock_still_waits(self, topic: Topic) -> None:
         with topic.subscribe_from_tail() as subscription:
@@ -122,7 +125,7 @@ class TestReceive:
                 for timeout in (0.1, 0.1, 0, 0):
                     started = time.monotonic()
                     record = subscription.receive(timeout=timeout)
-                    assert time.monotonic() - started < 2
+                    assert time.monotonic() - started < 5
                     assert record is None
             finally:
                 faulty.heal()
