@@ -22,7 +22,7 @@ def test_a_producer_that_was_silent_for_twice_the_retention_goes_on_with_the_sam
     connect: Connect, name: str, store: StoreUnderTest
 ) -> None:
     client = connect(retention=Retention(max_age=KEPT_FOR), append_timeout=GRACE)
-    topic = client.topic(name)
+    topic = connect(retention=Retention(max_age=KEPT_FOR), append_timeout=5.0).topic(name)
     with topic.subscribe_from_tail() as live:
         topic.append_many(numbered(3))
         cursors = [record.cursor for record in take(live, 3)]
