@@ -1,14 +1,18 @@
 """What a sweep finds and does in a SQLite file: each call one short transaction."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from tailrace.backends.sql.cuts import Cut
 from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.backends.sqlite import reading, statements, writing
-from tailrace.backends.sqlite.session import Session
+from tailrace.backends.sqlite.session import Change, Session
 from tailrace.retention import Retention
+
+T = TypeVar("T")
 
 
 class SqliteGround(Ground):
@@ -50,7 +54,7 @@ class SqliteGround(Ground):
             cut = writing.cut(connection, row, keep, oldest, room)
             return cut, ({candidate.name} if cut.records else set())
 
-        return self._session().write(chunk, self._timeout)
+        return self._change(chunk)
 
     def forget(self, candidate: Candidate, before: int) -> bool:
         """End the life of one topic."""
@@ -64,7 +68,7 @@ class SqliteGround(Ground):
             writing.bury(connection, row, candidate.name)
             return True, {candidate.name}
 
-        return self._session().write(work, self._timeout)
+        return self._change(work)
 
     def next_remains(self, after: int) -> int | None:
         """Return a topic's id."""
@@ -80,7 +84,7 @@ class SqliteGround(Ground):
                 connection.execute(statements.DROP_REMAINS, (topic_id,))
             return removed, ()
 
-        return self._session().write(work, self._timeout)
+        return self._change(work)
 
     def expire(self, before: int) -> int:
         """Forget some deleted lives."""
@@ -88,7 +92,15 @@ class SqliteGround(Ground):
         def work(connection: sqlite3.Connection) -> tuple[int, tuple[()]]:
             return connection.execute(statements.EXPIRE_TOMBSTONES, (before, BATCH)).rowcount, ()
 
-        return self._session().write(work, self._timeout)
+        return self._change(work)
+
+    def _change(self, work: Change[T]) -> T:
+        began = time.monotonic()
+        try:
+            return self._session().write(work, self._timeout)
+        finally:
+            # One writer at a time: for as long as this one kept the others waiting, it is their turn.
+            time.sleep(time.monotonic() - began)
 
     def _candidates(self, statement: str, values: tuple[int, ...]) -> Sequence[Candidate]:
         rows = self._session().read(partial(_fetch, statement, values))
