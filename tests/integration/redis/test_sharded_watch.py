@@ -24,7 +24,7 @@ def cluster() -> Iterator[RedisCluster]:
         yield cluster
 
 
-@pytest.fixture(params=[2, 3], ids=["RESP2", "RESP3"])
+@pytest.fixture(params=[pytest.param(2, marks=pytest.mark.long), 3], ids=["RESP2", "RESP3"])
 def store(cluster: RedisCluster, request: pytest.FixtureRequest) -> Iterator[RedisStore]:
     for node in cluster.nodes:
         node.start()

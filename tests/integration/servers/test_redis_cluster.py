@@ -11,6 +11,9 @@ from tailrace.testing.servers.redis.replicas import wait_until_replicated
 from tailrace.testing.servers.redis.resharding import begin_move, end_move, move, move_keys
 from tailrace.testing.servers.waiting import until
 
+# What these servers are for shows every day that they work: tests/integration/redis.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def cluster(slow_kind: Flavour) -> Iterator[RedisCluster]:

@@ -9,6 +9,9 @@ from tailrace.testing.servers.redis import Flavour, RedisReplicas, RedisSentinel
 from tailrace.testing.servers.redis.replicas import wait_until_heard, wait_until_replicated
 from tailrace.testing.servers.waiting import until
 
+# What these servers are for shows every day that they work: tests/integration/redis.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def sentinel(slow_kind: Flavour) -> Iterator[RedisSentinel]:
