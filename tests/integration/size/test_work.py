@@ -9,7 +9,7 @@ from tests.integration.size.conftest import KINDS
 from tests.integration.size.operations import OPERATIONS, Stage
 from tests.integration.size.work import FEW, Engine, Work
 
-from tailrace.backends.sql.sweep import SLICE
+from tailrace.backends.sql.ground import SLICE
 from tailrace.spi import SweepBudget
 
 pytestmark = [pytest.mark.long]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from tailrace.backends.mysql.errors import LOCK_WAIT, code_of
+from tailrace.backends.mysql.errors import locked
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask, Growth, Outcomes
@@ -52,7 +52,7 @@ class Appending:
             try:
                 return self._attempt(batches, deadline, wait=wait, create=True)
             except DurableStreamUnavailableError as exc:
-                if wait or exc.maybe_stored or exc.__cause__ is None or code_of(exc.__cause__) != LOCK_WAIT:
+                if wait or not locked(exc):
                     raise
             # Somebody else is creating one of the topics, and has not committed it. The others need not wait for that.
             return self._attempt(batches, deadline, wait=wait, create=False)

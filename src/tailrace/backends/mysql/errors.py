@@ -64,6 +64,11 @@ def answered(exc: BaseException) -> bool:
     return code > 0 and not 2000 <= code < 3000 and code not in _LOST
 
 
+def locked(exc: DurableStreamUnavailableError) -> bool:
+    """Whether it was for somebody else's lock that a transaction ended; nothing was stored."""
+    return not exc.maybe_stored and exc.__cause__ is not None and code_of(exc.__cause__) == LOCK_WAIT
+
+
 def explain(exc: BaseException, what: object) -> DurableStreamUnavailableError:
     """Return our error for one of a driver's.
 

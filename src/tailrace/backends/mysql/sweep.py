@@ -1,18 +1,25 @@
-"""What a sweep finds and does in MySQL: each call one short transaction."""
+"""What a sweep finds and does in MySQL: each call one short transaction, which waits for a lock of somebody else's no
+longer than for ``IMPATIENCE``.
+"""
 
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
 from tailrace.backends.mysql import literals, writing
 from tailrace.backends.mysql.calls import Calls
+from tailrace.backends.mysql.errors import locked
 from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
-from tailrace.backends.mysql.transactions import Transactions
+from tailrace.backends.mysql.transactions import Transactions, Work
 from tailrace.backends.mysql.writing import Ask
 from tailrace.backends.sql.clock import Clock
 from tailrace.backends.sql.cuts import Cut
-from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
+from tailrace.backends.sql.ground import BATCH, SLICE, Candidate, Ground, Key
+from tailrace.errors import DurableStreamUnavailableError
 from tailrace.retention import Retention
+
+T = TypeVar("T")
 
 
 class MysqlGround(Ground):
@@ -51,7 +58,7 @@ class MysqlGround(Ground):
         """Return topics in the order of the index of idle ones."""
         return self._candidates(self._statements.idle % (before, after[0], after[0], after[1], BATCH))
 
-    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut:
+    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut | None:
         """Remove records of one topic."""
 
         def chunk(ask: Ask) -> writing.Cutting:
@@ -60,9 +67,9 @@ class MysqlGround(Ground):
                 return writing.Cutting((), Cut())
             return writing.cut(ask, self._statements, row, keep, oldest, room)
 
-        return self._transactions.run(chunk, self._deadline())
+        return self._unless_held(chunk)
 
-    def forget(self, candidate: Candidate, before: int) -> bool:
+    def forget(self, candidate: Candidate, before: int) -> bool | None:
         """End the life of one topic."""
 
         def work(ask: Ask) -> tuple[Sequence[bytes], bool]:
@@ -72,7 +79,7 @@ class MysqlGround(Ground):
                 return (), False
             return writing.bury(self._statements, row, candidate.name), True
 
-        return self._transactions.run(work, self._deadline())
+        return self._unless_held(work)
 
     def next_remains(self, after: int) -> int | None:
         """Return a topic's id."""
@@ -104,6 +111,15 @@ class MysqlGround(Ground):
         # Those that are gone, and not purged yet, are not walked over again.
         self._expired = int(graves[-1][0]) if len(graves) == BATCH else 0
         return len(graves)
+
+    def _unless_held(self, work: Work[T]) -> T | None:
+        # Waited for a little, and not passed at once: a topic that is appended to all the time would have no turn.
+        try:
+            return self._transactions.run(work, self._deadline(), wait=False)
+        except DurableStreamUnavailableError as exc:
+            if locked(exc):
+                return None
+            raise
 
     def _candidates(self, statement: bytes) -> Sequence[Candidate]:
         return [

@@ -16,7 +16,7 @@ from tailrace.backends.postgres.wire import Wire
 from tailrace.backends.sql.clock import Clock
 from tailrace.backends.sql.cuts import NO_LIMIT, Cut, Horizon, horizon
 from tailrace.backends.sql.rows import TopicRow
-from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
+from tailrace.backends.sql.ground import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.retention import Retention
 
@@ -89,9 +89,14 @@ class PostgresGround(Ground):
             self._reclaim(row.id, row.horizon_position, found.position, found.records)
         return Cut(found.records, found.bytes, more=found.records == room and found.records < row.records)
 
-    def forget(self, candidate: Candidate, before: int) -> bool:
+    def forget(self, candidate: Candidate, before: int) -> bool | None:
         """End the life of one topic."""
-        return self.bury(candidate.name, candidate.id, before, PATIENCE) is not None
+        try:
+            return self.bury(candidate.name, candidate.id, before, PATIENCE) is not None
+        except DurableStreamUnavailableError as exc:
+            if locked(exc):
+                return None
+            raise
 
     def bury(self, topic: str, id_: int | None, idle_before: int | None, patience: float) -> int | None:
         """End a topic's life, if there is one that is meant; return its id. Its records wait to be reclaimed."""

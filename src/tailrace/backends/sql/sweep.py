@@ -7,9 +7,9 @@ topic keeps the others from their turn.
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
 
-from tailrace.backends.sql.cuts import Cut, bound
+from tailrace.backends.sql.cuts import bound
+from tailrace.backends.sql.ground import BATCH, Candidate, Ground, Key
 from tailrace.errors import StoreUnusableError
 from tailrace.options import StoreOptions
 from tailrace.retention import Retention
@@ -17,84 +17,8 @@ from tailrace.spi import SweepBudget, SweepReport, SweepTally
 
 _log = logging.getLogger("tailrace.store")
 
-BATCH = 100
-"""Candidates that are looked up at once, and graves that are removed at once."""
-
-SLICE = 5000
-"""Topics whose sizes are looked at by one statement."""
-
-Key = tuple[int, int]
 START: Key = (-(2**63), -(2**63))
 _END: Key = (2**63 - 1, 2**63 - 1)
-
-
-class Candidate(NamedTuple):
-    """A topic that a task may have to do with.
-
-    Attributes:
-        value: By which the candidates are ordered, and after it by ``id``.
-    """
-
-    value: int
-    id: int
-    name: str
-    records: int
-    size: int
-
-    @property
-    def key(self) -> Key:
-        """Where it stands among the candidates."""
-        return self.value, self.id
-
-
-class Ground(Protocol):
-    """What a sweep needs of a store. Each call is short, and nobody waits for it for longer than that.
-
-    Ages are stamps by the store's clock: ``stamp`` makes them.
-    """
-
-    def stamp(self, ago: float) -> int:
-        """Return the stamp of that many seconds ago; 0 for anything before the epoch."""
-        ...
-
-    def aged(self, before: int, after: Key) -> Sequence[Candidate]:
-        """Return some topics whose earliest record is older than a stamp, which is their value."""
-        ...
-
-    def overfull(self, records: int, size: int, after: Key) -> Sequence[Candidate]:
-        """Return those among the next ``SLICE`` topics that have more than that, and the last one of them anyway.
-
-        Their value is their id. Nothing indexes sizes: where all topics have to be gone through, it is done in steps.
-        """
-        ...
-
-    def idle(self, before: int, after: Key) -> Sequence[Candidate]:
-        """Return some empty, unsealed topics without an append since a stamp; their value is that of the last one."""
-        ...
-
-    def cut(self, candidate: Candidate, keep: Retention, oldest: int, room: int) -> Cut | None:
-        """Remove at most ``room`` records that are not kept, unless the name has begun another life.
-
-        Returns:
-            ``None`` if somebody else holds the topic locked, and goes on to.
-        """
-        ...
-
-    def forget(self, candidate: Candidate, before: int) -> bool:
-        """End the life of a topic if it is still idle; return whether it was."""
-        ...
-
-    def next_remains(self, after: int) -> int | None:
-        """Return the first topic with a greater id whose life has ended, and whose records have not been reclaimed."""
-        ...
-
-    def reclaim(self, topic_id: int, room: int) -> int:
-        """Remove up to ``room`` records of such a topic; fewer than that: they were the last."""
-        ...
-
-    def expire(self, before: int) -> int:
-        """Forget some deleted lives that ended before a stamp; fewer than ``BATCH``: they were the last."""
-        ...
 
 
 class Sweeper:
@@ -103,7 +27,7 @@ class Sweeper:
     def __init__(self, ground: Ground, options: StoreOptions) -> None:
         self._ground = ground
         self._options = options
-        self._task = 0
+        self._task = self._failed = 0
         self._at: dict[str, Key] = {}
 
     def sweep(self, budget: SweepBudget) -> SweepReport:
@@ -114,26 +38,36 @@ class Sweeper:
         """
         tally = SweepTally(budget)
         tasks = (self._reclaim, self._age, self._overfull, self._forget, self._expire)
-        done = True
         for _ in tasks:
-            done = tasks[self._task](tally)
-            if not done:
-                break
-            self._task = (self._task + 1) % len(tasks)
-        return tally.report(done=done)
+            task = self._task
+            # Before it is done: one that fails each time must not keep the others from their turn.
+            self._task = (task + 1) % len(tasks)
+            if not tasks[task](tally):
+                self._task = task
+                return tally.report(done=False)
+        return tally.report(done=True)
 
     def _reclaim(self, tally: SweepTally) -> bool:
-        after = 0
+        # After the one that failed last time, if there is one: it has its turn again when the others have had theirs.
+        start, self._failed = self._failed, 0
+        after = start
         while (found := self._ground.next_remains(after)) is not None:
             after = found
-            removed = room = tally.room
-            while removed == room:
-                room = tally.room
-                if not room:
+            try:
+                if not self._reclaim_one(found, tally):
                     return False
-                removed = self._ground.reclaim(found, room)
-                tally.records += removed
-        return True
+            except BaseException:
+                self._failed = found
+                raise
+        return not start
+
+    def _reclaim_one(self, topic_id: int, tally: SweepTally) -> bool:
+        while room := tally.room:
+            removed = self._ground.reclaim(topic_id, room)
+            tally.records += removed
+            if removed < room:
+                return True
+        return False
 
     def _age(self, tally: SweepTally) -> bool:
         if self._options.strictest.max_age is None:
@@ -166,7 +100,11 @@ class Sweeper:
         idle = self._ground.stamp(self._options.forget_after)
 
         def forget(found: Candidate, tally: SweepTally) -> bool:
-            tally.forgotten += self._ground.forget(found, idle)
+            forgotten = self._ground.forget(found, idle)
+            if forgotten is None:
+                tally.passed += 1
+            else:
+                tally.forgotten += forgotten
             return True
 
         return self._go_round("forget", tally, lambda after: self._ground.idle(idle, after), lambda _: True, forget)
@@ -192,18 +130,20 @@ class Sweeper:
             look: Returns the next candidates after a key.
             due: Whether one of them is to be handled.
         """
-        start = self._at.pop(task, START)
+        start = self._at.get(task, START)
         for first, last in ((start, _END), (START, start)):
             for found in _batches(look, first):
                 if found.key > last:
                     break
+                # After it, not at it: a topic that fills every budget, or fails every time, must not be the only one
+                # that gets any.
+                self._at[task] = found.key
                 # Asked for each one that is passed, too: a million of them are no short round.
                 if not tally.room or (due(found) and not _guarded(handle, found, tally)):
-                    # After it, not at it: a topic that fills every budget must not be the only one that gets any.
-                    self._at[task] = found.key
                     return False
             if start == START:
                 break
+        self._at.pop(task, None)
         return True
 
     def _cut(self, found: Candidate, tally: SweepTally) -> bool:

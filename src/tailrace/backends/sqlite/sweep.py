@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from tailrace.backends.sql.cuts import Cut
-from tailrace.backends.sql.sweep import BATCH, SLICE, Candidate, Ground, Key
+from tailrace.backends.sql.ground import BATCH, SLICE, Candidate, Ground, Key
 from tailrace.backends.sqlite import reading, statements, writing
 from tailrace.backends.sqlite.session import Change, Session
 from tailrace.retention import Retention

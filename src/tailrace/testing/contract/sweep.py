@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
 from tailrace import spi
 from tailrace.retention import Retention
 from tailrace.testing.fixtures import Connect
+from tailrace.testing.outcome import not_run
 from tailrace.testing.reading import numbered
 from tailrace.testing.stores import StoreUnderTest
 
@@ -59,6 +62,36 @@ class TestSweep:
         client.topic(name).append_many(numbered(9))
         time.sleep(0.2)
         assert (sweeping.rounds, store.contents(name)) == (rounds, [*numbered(4, 5), *numbered(9)])
+
+    @pytest.mark.parametrize("task", ["cut", "forget"])
+    def test_a_topic_that_somebody_holds_is_passed_and_has_its_turn_when_it_is_let_go(
+        self, connect: Connect, store: StoreUnderTest, task: str
+    ) -> None:
+        if not store.tool.capabilities.defers:
+            not_run("the store declares that nobody can lock one of its topics")
+        if not store.disposable:
+            not_run("a sweep would touch other topics of this store")
+        held, other = store.fresh_name(), store.fresh_name()
+        limits = {"retention": Retention(max_records=1)} if task == "cut" else {"forget_after": 0.01}
+        operations = connect(**limits).maintenance
+        for each in (held, other):
+            store.grow(each, numbered(3))
+            if task == "forget":
+                store.trim(each, keep=0)
+        time.sleep(0.05)
+        with store.hold(held):
+            # The second one begins where the first one ended: at whatever was passed.
+            assert [operations.sweep(spi.SweepBudget()).done for _ in range(2)] == [False, False]
+            assert _left(store, held, other) == ([3, 1] if task == "cut" else [0, None])
+        while not operations.sweep(spi.SweepBudget()).done:
+            pass
+        assert _left(store, held, other) == ([1, 1] if task == "cut" else [None, None])
+
+
+def _left(store: StoreUnderTest, *topics: str) -> list[int | None]:
+    """Return how many records each of the topics has, ``None`` for one that is gone."""
+    records = {info.name: info.records for info in store.operations.topics()}
+    return [records.get(topic) for topic in topics]
 
 
 def _wait_until_left(store: StoreUnderTest, topic: str, records: int) -> None:
