@@ -40,7 +40,7 @@ _TRANSIENT = {
     "57P05": "ended a connection that was idle",
 }
 _RIGHTS = {
-    "read": "USAGE on the schema, and SELECT on topics, records and graves",
+    "read": "USAGE on the schema, and SELECT on version, topics, records and graves",
     "append": "what readers need, and INSERT and UPDATE on topics, INSERT on records",
     "migrate": "CREATE on the database, or let somebody who has it run what `tailrace migrate --sql` writes",
     "operate": "what appenders need, and DELETE on all tables, INSERT and UPDATE on graves and remains",

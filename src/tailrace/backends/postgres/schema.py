@@ -22,7 +22,7 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
         WHERE n.nspname = %(schema)b::text AND c.relname = %(version)b::text)
 """
 _SCHEMA = b"SELECT 1 FROM pg_namespace WHERE nspname = %(schema)b::text"
-_LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended(%(tables)b::text, 0))"
+_LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended(%(schema)b::text, 0))"
 
 
 class OutdatedSchemaError(StoreUnusableError):
@@ -87,8 +87,9 @@ def migrate(session: Session, tables: Tables, timeout: float) -> None:
     with session.lent(deadline, "migrate") as wire:
         # An error leaves a transaction that is open, and with it a connection that is not kept.
         wire.ask(b"BEGIN ISOLATION LEVEL READ COMMITTED", None, deadline)
-        # Of two that come at once, the other one finds everything made.
-        wire.ask(_LOCK, {"tables": f"tailrace {tables.schema}.{tables.prefix}"}, deadline)
+        # Of two that come at once, the other one finds everything made. Also if it is for another prefix: a schema that
+        # somebody else makes can not be seen before his commit, and can not be made after it.
+        wire.ask(_LOCK, {"schema": f"tailrace {tables.schema}"}, deadline)
         _, found = _look(wire, tables, session.name, deadline)
         if found < newest():
             for step in _steps(wire, tables, found, deadline):

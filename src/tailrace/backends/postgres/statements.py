@@ -320,7 +320,8 @@ def for_callers(tables: Tables) -> Statements:
 
 
 def _filled(tables: Tables, words: Mapping[str, str]) -> Statements:
-    key = _KEY.format(tables=literal(f"{tables.schema}.{tables.prefix}"))
+    # A percent sign in a name is one to the driver too.
+    key = _KEY.format(tables=literal(f"{tables.schema}.{tables.prefix}")).replace("%", "%%")
     words = {name: text.replace("{key}", key) for name, text in words.items()}
     template = Statements()
     return Statements(**{one.name: tables.query(getattr(template, one.name), words) for one in fields(template)})
