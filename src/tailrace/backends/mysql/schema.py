@@ -77,7 +77,7 @@ def check(calls: Calls, prefix: str, deadline: float, *, create: bool = False) -
     """
     found = calls.again(lambda line: version(line, prefix, deadline), deadline)
     if found < newest() and create:
-        migrate(calls, prefix, deadline)
+        migrate(calls, prefix, time.monotonic() + MIGRATION_SECONDS)
         return
     if found == 0:
         raise StoreUnusableError(
