@@ -7,6 +7,7 @@ at once. Both drivers raise errors of the same shape: a number and the server's 
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
 DUPLICATE, DEADLOCK, LOCK_WAIT, NO_TABLE, NO_DATABASE, DENIED = 1062, 1213, 1205, 1146, 1049, 1142
+NO_SAVEPOINT = 1305
 
 _RIGHTS = "does not allow this user what is needed: see the least rights in the documentation"
 _FULL = "has no space left: nothing was stored; free some and go on"

@@ -9,6 +9,7 @@ from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask
+from tailrace.backends.sql.callers import text_of
 from tailrace.spi.identities import random_incarnation
 
 
@@ -57,11 +58,6 @@ class Lives:
 
     def _look(self, topic: str) -> Sequence[bytes]:
         return [self._statements.life % literals.text(topic.encode())]
-
-
-def text_of(value: object) -> str:
-    """Return a name as text, whatever a driver made of it; that of nothing is like no other."""
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _life(rows: Rows) -> Life | None:

@@ -5,27 +5,33 @@ look inside of it for what is not there would lock the space between its neighbo
 others from beginning their topics until the application is done.
 """
 
+import contextlib
+import logging
 from collections.abc import Callable, Sequence
 
 from typing_extensions import override
 
 from tailrace.backends.mysql import literals, writing
-from tailrace.backends.mysql.errors import explain
+from tailrace.backends.mysql.errors import NO_SAVEPOINT, code_of, explain
 from tailrace.backends.mysql.line import Rows
-from tailrace.backends.mysql.lives import Life, Lives, text_of
+from tailrace.backends.mysql.lives import Life, Lives
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.mysql.transactions import Transactions
 from tailrace.backends.mysql.writing import Ask, Growth
 from tailrace.backends.sql.batches import Batch, by_topic
-from tailrace.backends.sql.callers import Run, origin, runner
+from tailrace.backends.sql.callers import NO_TRANSACTION, Run, origin, runner, text_of
 from tailrace.backends.sql.cuts import CUT_RECORDS, overfull
 from tailrace.backends.sql.rows import TopicRow
 from tailrace.errors import DurableStreamError, DurableStreamUnavailableError, InvalidArgumentError
 from tailrace.retention import Retention
 from tailrace.spi import Appended, AppendRefused, Entry
 
-_SESSION = b"SELECT @@innodb_lock_wait_timeout, DATABASE()"
+_SESSION = b"SELECT @@innodb_lock_wait_timeout, DATABASE(), @@autocommit"
 _PATIENCE = b"SET SESSION innodb_lock_wait_timeout = %d"
+_SAVE = b"SAVEPOINT tailrace_append"
+_BACK = b"ROLLBACK TO SAVEPOINT tailrace_append"
+
+_log = logging.getLogger("tailrace.store")
 
 
 class Outbox:
@@ -67,16 +73,16 @@ class Outbox:
         if (added := self._full.pop(entry.topic, None)) is not None:
             self._cut(entry.topic, added)
         life = self._lives.begun(entry.topic)
-        ((waits, database),) = ask([_SESSION])[-1]
+        ((waits, database, autocommit),) = ask([_SESSION])[-1]
         if text_of(database) != life.database:
             raise InvalidArgumentError(f"this connection is to another database than the store: {self._name}")
         ask([_PATIENCE % min(int(waits), max(1, int(self._timeout)))])
         try:
-            self._store(ask, entry, life)
+            self._store(ask, entry, life, autocommit=bool(autocommit))
         finally:
             ask([_PATIENCE % waits])
 
-    def _store(self, ask: Ask, entry: Entry, life: Life) -> None:
+    def _store(self, ask: Ask, entry: Entry, life: Life, *, autocommit: bool) -> None:
         (batch,) = by_topic([entry])
         growth = _OnCallers(self._statements, self._kept, self._literal, life)
         statements, ((_, outcomes),) = growth.prepare(ask, [batch], wait=True, create=False)
@@ -86,9 +92,28 @@ class Outbox:
             if self._lives.find(entry.topic) == life:
                 raise InvalidArgumentError(f"this connection is to another server than the store: {self._name}")
             raise DurableStreamUnavailableError("the topic was deleted meanwhile: roll back, and run it again")
-        ask(statements)
+        self._save(ask, autocommit=autocommit)
+        try:
+            ask(statements)
+        except BaseException:
+            # Unlike PostgreSQL, the server lets a transaction go on after an error: committed with some of these
+            # statements, the topic would have records that its row knows nothing of, and take no more of them.
+            with contextlib.suppress(DurableStreamUnavailableError):
+                ask([_BACK])
+            raise
         if growth.full:
             self._full[entry.topic] = len(entry.payloads)
+
+    def _save(self, ask: Ask, *, autocommit: bool) -> None:
+        """Set a savepoint; find out whether there is a transaction where no driver tells."""
+        ask([_SAVE])
+        if autocommit:
+            try:
+                ask([_BACK])
+            except DurableStreamUnavailableError as exc:
+                if exc.__cause__ is None or code_of(exc.__cause__) != NO_SAVEPOINT:
+                    raise
+                raise InvalidArgumentError(NO_TRANSACTION) from exc
 
     def _cut(self, topic: str, added: int) -> None:
         keep = self._kept(topic)
@@ -102,7 +127,10 @@ class Outbox:
             row = TopicRow._make(rows[0][:-1])
             return writing.cut(ask, self._statements, row, keep, 0, CUT_RECORDS + added).statements, None
 
-        self._transactions.run(work, self._deadline(), wait=False)
+        try:
+            self._transactions.run(work, self._deadline(), wait=False)
+        except DurableStreamUnavailableError as exc:
+            _log.warning("a topic could not be cut to its limits, and is left to a sweep: %s", exc)
 
     def _mapped(self, run: Run) -> Ask:
         def ask(statements: Sequence[bytes]) -> Sequence[Rows]:
@@ -110,14 +138,12 @@ class Outbox:
                 return [run(statement.decode()) for statement in statements]
             except DurableStreamError:
                 raise
-            except Exception as exc:
-                # Of whatever driver. What becomes of the transaction is up to its owner.
-                raise self._explained(exc) from exc
+            except Exception as exc:  # noqa: BLE001 - of whatever driver
+                # What becomes of the transaction is up to its owner.
+                found = origin(exc)
+                raise explain(found, self._name) from found
 
         return ask
-
-    def _explained(self, exc: Exception) -> DurableStreamUnavailableError:
-        return explain(origin(exc), self._name)
 
 
 class _OnCallers(Growth):

@@ -13,7 +13,7 @@ from tailrace.backends.postgres.literals import values_of, with_values
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import for_callers
 from tailrace.backends.postgres.tables import Tables, literal
-from tailrace.backends.sql.callers import Rows, Run, origin, runner
+from tailrace.backends.sql.callers import Rows, Run, origin, runner, text_of
 from tailrace.backends.sql.cuts import overfull
 from tailrace.errors import (
     DurableStreamError,
@@ -74,14 +74,13 @@ class Outbox:
             self._cut(entry.topic, added)
         patience = max(1, int(self._options.append_timeout * 1000))
         ((before, _, where),) = run(_BEGIN.format(patience=patience, where=self._where))
-        if where not in (self._here, self._look()):
+        unset = _UNSET if text_of(before) == "0" else ""
+        if text_of(where) not in (self._here, self._look()):
+            run(f"SELECT 0{unset}")
             raise InvalidArgumentError(f"this connection is to another database than the store: {self._session.name}")
         incarnation, _, records, kept = self._store(run, entry)
         channel, word = self._channels.of(entry.topic)
-        end = _END.format(channel=channel, word=word)
-        if incarnation is None:
-            end = "SELECT 0"
-        run(end + (_UNSET if before == "0" else ""))
+        run(("SELECT 0" if incarnation is None else _END.format(channel=channel, word=word)) + unset)
         if incarnation is None:
             raise TopicSealedError("the topic is sealed: nothing can be appended to it any more")
         if overfull(self._options.kept(entry.topic), records, kept):
@@ -112,13 +111,9 @@ class Outbox:
                 return run(statement)
             except DurableStreamError:
                 raise
-            except Exception as exc:
-                # Of whatever driver. What becomes of the transaction is up to its owner.
-                raise explain(_plain(exc), name, "append") from exc
+            except Exception as exc:  # noqa: BLE001 - of whatever driver
+                # What becomes of the transaction is up to its owner.
+                found = origin(exc)
+                raise explain(found, name, "append") from found
 
         return mapped
-
-
-def _plain(exc: Exception) -> Exception:
-    inner = origin(exc)
-    return inner if isinstance(inner, Exception) else exc

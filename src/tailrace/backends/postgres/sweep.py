@@ -15,8 +15,8 @@ from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.postgres.wire import Wire
 from tailrace.backends.sql.clock import Clock
 from tailrace.backends.sql.cuts import NO_LIMIT, Cut, Horizon, horizon
-from tailrace.backends.sql.rows import TopicRow
 from tailrace.backends.sql.ground import BATCH, SLICE, Candidate, Ground, Key
+from tailrace.backends.sql.rows import TopicRow
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.retention import Retention
 

@@ -4,8 +4,9 @@ Every kind of it is used through what it offers to the application: SQLAlchemy m
 not commit a transaction that it knows nothing of.
 """
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
@@ -13,6 +14,8 @@ from tailrace.errors import InvalidArgumentError, InvalidTypeError
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 Run: TypeAlias = Callable[[str], Rows]
 """Runs one statement, with its values in it; returns its rows, none for one that has none."""
+
+NO_TRANSACTION = "no transaction is open on this connection: begin one, append in it, and commit"
 
 
 def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
@@ -29,9 +32,15 @@ def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
     if callable(getattr(connection, "exec_driver_sql", None)):
         _check_blocking(connection.exec_driver_sql)
         _check_transaction(connection.connection.dbapi_connection)
+        driver = getattr(connection.connection, "driver_connection", None)
         # Without parameters for the driver, or it would look for places of theirs in the statement.
         bare = {"no_parameters": True}
-        return lambda statement: _all(connection.exec_driver_sql(statement, execution_options=bare))
+
+        def run_through(statement: str) -> Rows:
+            with _unprepared(driver):
+                return _all(connection.exec_driver_sql(statement, execution_options=bare))
+
+        return run_through
     if not callable(getattr(connection, "cursor", None)):
         raise InvalidTypeError(
             "append_in takes a DB-API connection, or a Connection or Session of SQLAlchemy, "
@@ -46,12 +55,31 @@ def runner(connection: Any) -> Run:  # noqa: ANN401 - of whatever library
             if hasattr(cursor, "row_factory"):
                 # psycopg: rows as they are, whatever the application makes of its own.
                 cursor.row_factory = lambda _: tuple
-            cursor.execute(statement)
+            with _unprepared(connection):
+                cursor.execute(statement)
             return () if cursor.description is None else _tuples(cursor.fetchall())
         finally:
             cursor.close()
 
     return run
+
+
+@contextlib.contextmanager
+def _unprepared(driver: Any) -> Iterator[None]:  # noqa: ANN401 - a driver's connection
+    """Let psycopg count no statement that runs in the block.
+
+    It keeps the last hundred statements of each connection to find out which come again. Ours hold payloads, so that
+    none does: all that this would keep is memory, tens of megabytes for each connection of a pool.
+    """
+    threshold = getattr(driver, "prepare_threshold", None)
+    if threshold is None:
+        yield
+        return
+    driver.prepare_threshold = None
+    try:
+        yield
+    finally:
+        driver.prepare_threshold = threshold
 
 
 def _check_blocking(method: object) -> None:
@@ -70,7 +98,7 @@ def _check_transaction(raw: Any) -> None:  # noqa: ANN401 - a driver's connectio
         told = getattr(raw, "get_autocommit", None)
         autocommit = callable(told) and bool(told())
     if autocommit and not _in_transaction(raw):
-        raise InvalidArgumentError("no transaction is open on this connection: begin one, append in it, and commit")
+        raise InvalidArgumentError(NO_TRANSACTION)
 
 
 def _in_transaction(raw: Any) -> bool:  # noqa: ANN401 - a driver's connection
@@ -84,8 +112,7 @@ def _in_transaction(raw: Any) -> bool:  # noqa: ANN401 - a driver's connection
         # psycopg: 0 is idle.
         return bool(int(status))
     status = getattr(raw, "server_status", None)
-    # PyMySQL: what the server said last; 1 is "in a transaction". mysqlclient does not tell: whoever has set autocommit
-    # there is believed to have begun one.
+    # PyMySQL: what the server said last; 1 is "in a transaction". mysqlclient does not tell: the server is asked later.
     return status is None or bool(status & 1)
 
 
@@ -98,9 +125,14 @@ def _tuples(rows: Sequence[Any]) -> Rows:
     return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in rows]
 
 
-def origin(exc: BaseException) -> BaseException:
-    """Return the driver's error, where SQLAlchemy or Django has wrapped it."""
+def text_of(value: object) -> str:
+    """Return a text, whatever a driver made of it; that of nothing is like no other."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def origin(exc: Exception) -> Exception:
+    """Return the driver's error, where SQLAlchemy or Django has wrapped it: what SQLAlchemy says has the payloads."""
     inner = getattr(exc, "orig", None)
     if inner is None and type(exc).__module__.startswith("django."):
         inner = exc.__cause__
-    return inner if isinstance(inner, BaseException) else exc
+    return inner if isinstance(inner, Exception) else exc
