@@ -237,6 +237,24 @@ def test_an_append_that_may_wait_goes_on_when_the_lock_is_released(database: Dat
     assert stored(store, "t") == [b"a", b"b"]
 
 
+def test_while_somebody_has_a_table_for_himself_nothing_is_left_that_waits_and_nothing_comes_about_later(
+    database: Database,
+) -> None:
+    store = database.open(create=True, append_timeout=1.0)
+    append(store, "t", b"x")
+    with database.connect() as operator, operator.transaction():
+        # As VACUUM FULL does, and most of what ALTER TABLE can be asked for.
+        operator.execute("LOCK TABLE tailrace.topics IN ACCESS EXCLUSIVE MODE")
+        for entry in (spi.Entry("t", [b"y"]), spi.Entry("t", [b"y"], may_wait=False)):
+            (outcome,) = store.append([entry], 1.0)
+            assert isinstance(outcome, spi.AppendRefused), outcome
+        with pytest.raises(DurableStreamUnavailableError):
+            store.bounds("t")
+        waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        assert operator.execute(waiting.encode()).fetchall() == []
+    assert stored(store, "t") == [b"x"]
+
+
 def test_a_connection_that_is_ended_during_an_append_leaves_it_unknown(database: Database) -> None:
     store = database.open()
     append(store, "t", b"a")

@@ -86,9 +86,8 @@ class MysqlGround(Ground):
         rows = self._look(self._statements.next_remains % after)
         return int(rows[0][0]) if rows else None
 
-    def reclaim(self, topic_id: int, room: int) -> int:
+    def reclaim(self, topic_id: int, room: int) -> int | None:
         """Remove records of a topic that is gone."""
-
         after = self._reclaimed.get(topic_id, 0)
 
         def work(ask: Ask) -> tuple[Sequence[bytes], tuple[int, int]]:
@@ -96,7 +95,10 @@ class MysqlGround(Ground):
             delete = self._statements.drop_records % (topic_id, after, last or after)
             return (delete, b"DO 0" if removed >= room else self._statements.drop_remains % topic_id), (removed, last)
 
-        removed, last = self._transactions.run(work, self._deadline())
+        done = self._unless_held(work)
+        if done is None:
+            return None
+        removed, last = done
         self._reclaimed = {topic_id: int(last)} if removed >= room else {}
         return removed
 

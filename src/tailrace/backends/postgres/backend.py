@@ -73,7 +73,7 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional, Rela
         super().__init__()
         options = self._options = options or StoreOptions()
         tables = self._tables = Tables(location.schema, location.prefix)
-        session = self._session = Session(location)
+        session = self._session = Session(location, options.append_timeout)
         seconds = self._patience = patience(options)
         self._channels = Channels(f"{location.schema}.{location.prefix}")
         self._teller = Teller(session.dial, self._channels)

@@ -87,6 +87,7 @@ def migrate(session: Session, tables: Tables, timeout: float) -> None:
     with session.lent(deadline, "migrate") as wire:
         # An error leaves a transaction that is open, and with it a connection that is not kept.
         wire.ask(b"BEGIN ISOLATION LEVEL READ COMMITTED", None, deadline)
+        wire.ask(b"SET LOCAL lock_timeout = 0", None, deadline)
         # Of two that come at once, the other one finds everything made. Also if it is for another prefix: a schema that
         # somebody else makes can not be seen before his commit, and can not be made after it.
         wire.ask(_LOCK, {"schema": f"tailrace {tables.schema}"}, deadline)

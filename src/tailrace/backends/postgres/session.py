@@ -28,12 +28,16 @@ T = TypeVar("T")
 KEPT = 4
 """Connections that stay open while nobody uses them."""
 
-# Of a connection of our own, and only there: behind a pooler it is somebody else's a moment later. A plan that was made
-# while a table was small reads all of it when it has become large, until statistics come: so no plan does.
+# Of a connection of our own, and only there: behind a pooler it is somebody else's a moment later.
+# A plan that was made while a table was small reads all of it when it has become large, until statistics come: so no
+# plan does.
+# The server does not notice that nobody waits for its answer any more. While somebody has a whole table locked (VACUUM
+# FULL), each call that was given up would leave a connection behind, and an append that comes about when he lets go.
 _SETTINGS = b"""
 SELECT CASE WHEN pg_backend_pid() = %(pid)b::int THEN
     set_config('enable_seqscan', 'off', false) || set_config('plan_cache_mode', 'force_generic_plan', false)
-    || set_config('jit', 'off', false) || set_config('default_transaction_isolation', 'read committed', false) END
+    || set_config('jit', 'off', false) || set_config('default_transaction_isolation', 'read committed', false)
+    || set_config('lock_timeout', %(patience)b::text, false) END
 """
 
 _log = logging.getLogger("tailrace.store")
@@ -42,15 +46,20 @@ _log = logging.getLogger("tailrace.store")
 class Session:
     """One process's connections to one database. Thread-safe; a child that was forked opens its own.
 
+    Args:
+        patience: Seconds that a statement may wait for a lock, unless it says otherwise; 0 for any time.
+
     Attributes:
         name: Of the server, for messages.
         pooled: Whether a pooler is in between, as far as is known.
     """
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, patience: float = 0.0) -> None:
         self.name = location.name
         self.pooled = False
         self._location = location
+        # A little less than a call has: the answer that nothing was done is worth more than none.
+        self._patience = str(int(patience * 900))
         self._connections: Connections[Wire] = Connections(self._open, location.pool_size, KEPT)
         renew_in_child(self)
 
@@ -135,7 +144,8 @@ class Session:
             if wire.info.encoding != "utf-8":
                 # Set by an application that made this connection.
                 wire.ask(b"SET client_encoding = 'UTF8'", None, deadline)
-            ((own,),) = wire.ask(_SETTINGS, {"pid": wire.pgconn.backend_pid}, deadline)
+            values = {"pid": wire.pgconn.backend_pid, "patience": self._patience}
+            ((own,),) = wire.ask(_SETTINGS, values, deadline)
         except (psycopg.Error, OSError) as exc:
             wire.close()
             raise explain(exc, self.name) from exc

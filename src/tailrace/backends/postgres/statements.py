@@ -229,11 +229,13 @@ ON CONFLICT (topic_id) DO UPDATE SET through = greatest(r.through, excluded.thro
 
     # From a position on, so that what has been removed, and not been vacuumed, is not walked over again and again.
     # Nobody waits for the disk: what a crash brings back, the next sweep removes, for which ``remains`` comes back too.
+    # Nor for long for whoever has rows locked that nobody but him can want.
     reclaim: bytes = b"""
 WITH first AS MATERIALIZED (
     SELECT position FROM {records}
     WHERE topic_id = %(id)b::bigint AND position > %(after)b::bigint AND position <= %(through)b::bigint
-        AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+        AND (SELECT set_config('synchronous_commit', 'off', true)
+            || set_config('lock_timeout', %(patience)b::text, true)) IS NOT NULL
     ORDER BY position LIMIT %(most)b::bigint
 ), gone AS (
     DELETE FROM {records} r USING (SELECT min(position) AS low, max(position) AS high FROM first) AS span

@@ -125,10 +125,13 @@ class PostgresGround(Ground):
         self._reclaimed = {topic_id: (0, through)}
         return int(topic_id)
 
-    def reclaim(self, topic_id: int, room: int) -> int:
+    def reclaim(self, topic_id: int, room: int) -> int | None:
         """Remove records that are before a horizon, or of a topic that is gone."""
         after, through = self._reclaimed.get(topic_id, (0, 0))
-        removed, after = self._reclaim(topic_id, after, through, room)
+        done = self._reclaim(topic_id, after, through, room)
+        if done is None:
+            return None
+        removed, after = done
         self._reclaimed = {topic_id: (after, through)}
         return removed
 
@@ -159,14 +162,26 @@ class PostgresGround(Ground):
         return None if row is None or found is None else (row, found, bool(fresh))
 
     def _hold(self, wire: Wire, topic: str, id_: int | None, patience: float) -> TopicRow | None:
-        values = {"name": topic.encode(), "patience": str(max(1, int(patience * 1000)))}
+        values = {"name": topic.encode(), "patience": _milliseconds(patience)}
         rows = wire.ask(self._statements.hold, values, time.monotonic() + self._patience)
         # Another life that began in the meantime is not meant.
         return None if not rows or id_ not in (None, rows[0][0]) else TopicRow._make(rows[0])
 
-    def _reclaim(self, topic_id: int, after: int, through: int, room: int) -> tuple[int, int]:
-        values = {"id": Int8(topic_id), "after": Int8(after), "through": Int8(through), "most": Int8(room)}
-        ((removed, last),) = self._ask(self._statements.reclaim, values)
+    def _reclaim(self, topic_id: int, after: int, through: int, room: int) -> tuple[int, int] | None:
+        """Return how many were removed, and the last of them; ``None`` if somebody else holds one of them."""
+        values = {
+            "id": Int8(topic_id),
+            "after": Int8(after),
+            "through": Int8(through),
+            "most": Int8(room),
+            "patience": _milliseconds(PATIENCE),
+        }
+        try:
+            ((removed, last),) = self._ask(self._statements.reclaim, values)
+        except DurableStreamUnavailableError as exc:
+            if locked(exc):
+                return None
+            raise
         if removed < room or last >= through:
             self._ask(self._statements.drop_remains, {"id": Int8(topic_id), "through": Int8(through)})
         return int(removed), int(last)
@@ -193,6 +208,10 @@ def locked(exc: DurableStreamUnavailableError) -> bool:
 def _candidate(row: tuple[int, int, bytes, int, int]) -> Candidate:
     value, id_, name, records, size = row
     return Candidate(value, id_, name.decode(), records, size)
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(1, int(seconds * 1000)))
 
 
 def _seconds(stamp: int) -> Float8:

@@ -79,8 +79,12 @@ class Ground(Protocol):
         """Return the first topic with a greater id whose life has ended, and whose records have not been reclaimed."""
         ...
 
-    def reclaim(self, topic_id: int, room: int) -> int:
-        """Remove up to ``room`` records of such a topic; fewer than that: they were the last."""
+    def reclaim(self, topic_id: int, room: int) -> int | None:
+        """Remove up to ``room`` records of such a topic; fewer than that: they were the last.
+
+        Returns:
+            ``None`` if somebody else holds some of them locked, and goes on to.
+        """
         ...
 
     def expire(self, before: int) -> int:

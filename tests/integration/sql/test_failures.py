@@ -1,4 +1,6 @@
-"""``append_in`` where something goes wrong halfway: what is left in the transaction, in the process and in its log."""
+"""Where something goes wrong halfway, or somebody has locked what is needed: of ``append_in``, what is left in the
+transaction, in the process and in its log; of a deletion and a sweep, what is left for later.
+"""
 
 import os
 import traceback
@@ -12,7 +14,7 @@ from sqlalchemy.orm import Session
 from tests.integration.sql.places import Place, contents, order
 
 import tailrace
-from tailrace import DurableStreamUnavailableError, InvalidArgumentError, Retention
+from tailrace import DurableStreamUnavailableError, InvalidArgumentError, Retention, spi
 from tailrace.testing.servers.postgres import PostgresServer
 
 LARGE = 400_000
@@ -44,6 +46,22 @@ def block(place: Place, position: int) -> Any:
     return connection
 
 
+def left(place: Place) -> int:
+    """Count the rows of records, whether anybody can read them or not."""
+    ((count,),) = place.server.execute(f"SELECT count(*) FROM {rows_of(place)}", database=place.name)
+    return int(count)
+
+
+def lock_one(place: Place, topic_id: int, position: int) -> Any:
+    """Keep a record locked, until the connection that is returned is rolled back."""
+    connection = place.connection()
+    with closing(connection.cursor()) as cursor:
+        where = f"topic_id = {topic_id} AND position = {position}"
+        cursor.execute(f"SELECT 1 FROM {rows_of(place)} WHERE {where} FOR UPDATE")
+        assert len(cursor.fetchall()) == 1
+    return connection
+
+
 def test_one_that_fails_halfway_leaves_nothing_even_if_the_application_commits(place: Place) -> None:
     client, connection = place.client(append_timeout=1.5), place.connection()
     client.topic("t").append(b"0")
@@ -63,11 +81,7 @@ def test_what_can_not_be_cut_from_a_full_topic_is_no_reason_to_refuse(place: Pla
     client, connection = place.client(retention=Retention(max_records=4), append_timeout=1.5), place.connection()
     client.topic("t").append_in(connection, [b"%d" % number for number in range(8)])
     connection.commit()
-    holding = place.connection()
-    with closing(holding.cursor()) as cursor:
-        where = f"topic_id = {only_topic(place)} AND position = 1"
-        cursor.execute(f"SELECT 1 FROM {rows_of(place)} WHERE {where} FOR UPDATE")
-        cursor.fetchall()
+    holding = lock_one(place, only_topic(place), 1)
     client.topic("t").append_in(connection, [b"8"])
     connection.commit()
     holding.rollback()
@@ -166,3 +180,17 @@ def test_a_database_without_an_encoding_is_recognised(place: Place) -> None:
         connection.commit()
         assert contents(client, "t") == [b"x"]
     server.drop_database(name)
+
+
+def test_records_that_are_locked_are_passed_by_deletions_and_sweeps_and_go_when_they_are_let_go(place: Place) -> None:
+    operations = place.client().maintenance
+    place.client().topic("held").append_many([b"x"] * 5)
+    holding = lock_one(place, only_topic(place), 2)
+    place.client().topic("other").append_many([b"x"] * 5)
+    assert operations.delete("held") is True
+    assert operations.delete("other") is True
+    assert left(place) == 5
+    assert operations.sweep(spi.SweepBudget()).done is False
+    holding.rollback()
+    assert operations.sweep(spi.SweepBudget()).done is True
+    assert left(place) == 0
