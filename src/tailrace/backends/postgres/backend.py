@@ -1,8 +1,8 @@
 """The PostgreSQL store: what the engine calls.
 
 Reading: ``reading.py``. Changing: ``writing.py``. Their statements: ``statements.py``. Being told: ``watch.py``. Which
-database, and its tables: ``location.py``, ``schema.py``. Operations: ``maintenance.py`` and ``sweep.py``. How the
-server is set: ``examination.py``.
+database, and its tables: ``location.py``, ``schema.py``. Operations: ``maintenance.py``, ``sweep.py`` and ``cutting.py``.
+How the server is set: ``examination.py``.
 """
 
 import logging
@@ -14,6 +14,7 @@ from typing_extensions import override
 from tailrace.backends.handle import Handle, patience
 from tailrace.backends.postgres import schema
 from tailrace.backends.postgres.channels import Channels
+from tailrace.backends.postgres.cutting import PATIENCE, Cutting
 from tailrace.backends.postgres.database import PostgresDatabase
 from tailrace.backends.postgres.engines import from_engine
 from tailrace.backends.postgres.examination import durability, examine
@@ -23,7 +24,7 @@ from tailrace.backends.postgres.outbox import Outbox
 from tailrace.backends.postgres.reading import Reading
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import for_tables
-from tailrace.backends.postgres.sweep import PATIENCE, PostgresGround
+from tailrace.backends.postgres.sweep import PostgresGround
 from tailrace.backends.postgres.tables import Tables
 from tailrace.backends.postgres.teller import Teller
 from tailrace.backends.postgres.watch import PostgresWatch
@@ -78,14 +79,16 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional, Rela
         self._channels = Channels(f"{location.schema}.{location.prefix}")
         self._teller = Teller(session.dial, self._channels)
         self._patient = for_tables(tables, patient=True)
-        self._ground = PostgresGround(session, self._patient, seconds, self._teller.tell)
+        tell = self._teller.tell
+        self._cutting = Cutting(session, self._patient, seconds, tell)
+        self._ground = PostgresGround(session, self._patient, self._cutting, seconds)
         self._sweeper = Sweeper(self._ground, options)
         self._reading = Reading(session, self._patient, options.tombstone_for, seconds)
         prompt = for_tables(tables, patient=False)
-        self._writing = Writing(session, prompt, self._patient, options, self._teller.tell, self._cut)
-        self._prompt_ground = PostgresGround(session, prompt, seconds, self._teller.tell)
+        self._writing = Writing(session, prompt, self._patient, options, tell, self._cut)
+        self._cutting_if_free = Cutting(session, prompt, seconds, tell)
         self._outbox = Outbox(session, tables, options, self._channels, self._cut_if_free)
-        self._database = PostgresDatabase(session, tables, self._teller.tell, self._watch_table, seconds)
+        self._database = PostgresDatabase(session, tables, tell, self._watch_table, seconds)
         try:
             self._version = self._find(create=options.create is True)
             self._durability = durability(session, time.monotonic() + seconds)
@@ -183,17 +186,17 @@ class PostgresStore(Handle, PostgresMaintenance, Examinable, Transactional, Rela
         return schema.check(self._session, self._tables, time.monotonic() + self._patience)
 
     def _cut(self, topic: str, added: int) -> None:
-        self._cut_by(self._ground, topic, added)
+        self._cut_by(self._cutting, topic, added)
 
     def _cut_if_free(self, topic: str, added: int) -> None:
         # It may be the very transaction of who appends now that holds the topic: not to be waited for.
-        self._cut_by(self._prompt_ground, topic, added)
+        self._cut_by(self._cutting_if_free, topic, added)
 
-    def _cut_by(self, ground: PostgresGround, topic: str, added: int) -> None:
+    def _cut_by(self, cutting: Cutting, topic: str, added: int) -> None:
         keep = self._options.kept(topic)
         keep = Retention(max_records=keep.max_records, max_bytes=keep.max_bytes)
         try:
-            ground.cut_topic(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
+            cutting.cut(topic, None, keep, 0, CUT_RECORDS + added, PATIENCE)
         except DurableStreamUnavailableError as exc:
             _log.warning("a topic could not be cut to its limits, and is left to a sweep: %s", exc)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from psycopg.types.numeric import Int8
 
 from tailrace.backends.handle import patience
+from tailrace.backends.postgres.cutting import Cutting
 from tailrace.backends.postgres.session import Session
 from tailrace.backends.postgres.statements import Statements
 from tailrace.backends.postgres.sweep import PostgresGround
@@ -26,6 +27,7 @@ class PostgresMaintenance:
 
     _session: Session
     _patient: Statements
+    _cutting: Cutting
     _ground: PostgresGround
     _sweeper: Sweeper
     _options: StoreOptions
@@ -59,7 +61,7 @@ class PostgresMaintenance:
         removed = 0
         while id_ is not None:
             # Another life that begins between two chunks is none of this trim's business.
-            cut = self._ground.cut_topic(topic, id_, retention, oldest, CHUNK, patience(self._options))
+            cut = self._cutting.cut(topic, id_, retention, oldest, CHUNK, patience(self._options))
             if cut is None:
                 raise DurableStreamUnavailableError("the topic is locked by another transaction: it was not trimmed")
             removed += cut.records
@@ -73,7 +75,7 @@ class PostgresMaintenance:
         If this process dies meanwhile, the next sweep reclaims the rest.
         """
         self._check_open()
-        id_ = self._ground.bury(topic, None, None, patience(self._options))
+        id_ = self._cutting.bury(topic, None, None, patience(self._options))
         if id_ is None:
             return False
         if self._ground.next_remains(id_ - 1) == id_:
