@@ -148,6 +148,12 @@ def test_the_largest_payload_is_stored_whatever_its_bytes_are(byte: bytes) -> No
             stored(store, "t", b"before", payload, b"between", payload, b"after")
             stored(store, "t", payload)
             assert contents(store, "t") == [b"before", payload, b"between", payload, b"after", payload]
+            with closing(server.connect(database)) as connection, connection.cursor() as cursor:
+                connection.begin()
+                store.append_in(connection, spi.Entry("t", [payload]))
+                # It comes in parts, and none stays behind in the session.
+                cursor.execute("SELECT @tailrace_0, @tailrace_1")
+                assert cursor.fetchall() == ((None, None),)
             assert any("max_allowed_packet" in warning for warning in store.examine().warnings)
 
 

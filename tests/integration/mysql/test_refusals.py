@@ -87,8 +87,9 @@ def test_names_and_reasons_do_not_depend_on_the_collation_of_the_database(server
     server.drop_database(database)
 
 
-def test_autocommit_that_the_server_switches_off_holds_nothing_open() -> None:
-    with mariadb_server(autocommit="OFF", transaction_isolation="SERIALIZABLE") as server:
+def test_transactions_that_the_server_begins_by_itself_hold_nothing_open() -> None:
+    settings = {"autocommit": "OFF", "completion_type": "CHAIN", "transaction_isolation": "SERIALIZABLE"}
+    with mariadb_server(**settings) as server:
         database = server.create_database()
         with opened(server.url(database)) as store, opened(server.url(database)) as other:
             done = [

@@ -29,7 +29,8 @@ OVERHEAD = 1024
 
 SESSION = (
     b"""SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00',
-sql_safe_updates = 0, sql_auto_is_null = 0, sql_select_limit = DEFAULT, innodb_lock_wait_timeout = %d"""
+sql_safe_updates = 0, sql_auto_is_null = 0, sql_select_limit = DEFAULT, completion_type = 0,
+innodb_lock_wait_timeout = %d"""
     % IMPATIENCE
 )
 

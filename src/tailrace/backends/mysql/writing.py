@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from tailrace.backends.mysql import literals
+from tailrace.backends.mysql.adding import adding
 from tailrace.backends.mysql.line import Rows
 from tailrace.backends.mysql.tables import Statements
 from tailrace.backends.sql.batches import Batch, sealed
@@ -19,9 +20,6 @@ from tailrace.backends.sql.rows import TopicRow
 from tailrace.retention import Retention
 from tailrace.spi import AppendDeferred, AppendOutcome
 from tailrace.spi.identities import random_incarnation, random_tag
-
-STATEMENT_BYTES = 2**18
-"""About how long a statement that adds records may become."""
 
 Ask: TypeAlias = Callable[[Sequence[bytes]], Sequence[Rows]]
 """Runs statements in order; returns the rows of each."""
@@ -127,27 +125,7 @@ class Growth:
         statements += cutting or [b"DO 0"]
 
     def _add(self, topic_id: bytes, last: int, payloads: Sequence[bytes]) -> list[bytes]:
-        statements: list[bytes] = []
-        rows: list[bytes] = []
-        room = 0
-        for position, payload in enumerate(payloads, last + 1):
-            literal = self._quoted(payload)
-            if len(literal) > self._literal:
-                # What has gathered stands before it: the parts have names that the next large one takes over.
-                if rows:
-                    statements.append(self._statements.add + b",".join(rows))
-                    rows = []
-                parts, literal = _in_parts(payload, self._literal, self._quoted)
-                statements += parts
-            row = self._statements.added % (topic_id, position, self._tag, len(payload), literal)
-            if rows and len(row) > room:
-                statements.append(self._statements.add + b",".join(rows))
-                rows = []
-            if not rows:
-                room = STATEMENT_BYTES
-            rows.append(row)
-            room -= len(row)
-        return [*statements, self._statements.add + b",".join(rows)]
+        return adding(self._statements, topic_id, last, self._tag, payloads, self._literal, self._quoted)
 
 
 class Cutting(NamedTuple):
@@ -203,14 +181,3 @@ def find(ask: Ask, statements: Statements, topic: str) -> TopicRow | None:
 
 def _listed(names: Sequence[bytes]) -> bytes:
     return b",".join(map(literals.text, names))
-
-
-def _in_parts(payload: bytes, room: int, quoted: Callable[[bytes], bytes]) -> tuple[list[bytes], bytes]:
-    """Return statements that bring a payload over in parts, and what stands for all of it then."""
-    # Whatever its bytes are, a part is at most twice as long as a literal.
-    step = max(1, (room - 64) // 2)
-    parts = [
-        b"SET @tailrace_%d = %b" % (number, quoted(payload[start : start + step]))
-        for number, start in enumerate(range(0, len(payload), step))
-    ]
-    return parts, b"CONCAT(%b)" % b",".join(b"@tailrace_%d" % number for number in range(len(parts)))

@@ -1,7 +1,7 @@
 """The PostgreSQL store: what the engine calls.
 
 Reading: ``reading.py``. Changing: ``writing.py``. Their statements: ``statements.py``. Being told: ``watch.py``. Which
-database, and its tables: ``location.py``, ``schema.py``. Operations: ``maintenance.py``, ``sweep.py`` and ``cutting.py``.
+database, and its tables: ``location.py``, ``schema.py``. Operations: ``maintenance.py``, ``sweep.py``, ``cutting.py``.
 How the server is set: ``examination.py``.
 """
 
