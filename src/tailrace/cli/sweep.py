@@ -77,7 +77,7 @@ def sweep(
         report = client.maintenance.sweep(budget)
     _tell(report, as_json)
     if not report.done and not as_json:
-        output.note("the budget ended it with work left: run it again")
+        output.note("work is left, beyond the budget or held by somebody: run it again")
 
 
 def _tell_work(as_json: bool, report: SweepReport) -> None:

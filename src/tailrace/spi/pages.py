@@ -194,7 +194,7 @@ class SweepReport:
         topics: How many were looked at.
         records: How many were removed, with ``bytes`` of payload.
         forgotten: Topics that lost their identity for having been empty and idle for ``forget_after``.
-        done: False when the budget ended it with work left.
+        done: False when work is left: the budget ended it, somebody else held a topic, or one failed.
     """
 
     topics: int

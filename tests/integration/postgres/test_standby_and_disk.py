@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.full_disk import refuses_stores_no_half_and_goes_on
 
 import tailrace
 from tailrace import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.testing.reading import numbered, payloads, take
 from tailrace.testing.servers.postgres import Flavour, PostgresServer
-
-LARGE = 100_000
 
 
 @pytest.fixture
@@ -84,25 +83,8 @@ def test_a_disk_that_is_full_refuses_stores_no_half_and_goes_on_when_there_is_ro
     os.chown(inside, owner.st_uid, owner.st_gid)
     primary.execute(f"CREATE TABLESPACE small LOCATION '{inside}'")
     primary.execute("ALTER TABLE tailrace.records SET TABLESPACE small")
-    # What is random can not be compressed.
-    batches = [[os.urandom(LARGE) for _ in range(7)] for _ in range(20)]
-    acknowledged: list[bytes] = []
-    with tailrace.connect(primary.url()) as streams:
-        topic = streams.topic("t")
-
-        def fill() -> None:
-            for batch in batches:
-                topic.append_many(batch)
-                acknowledged.extend(batch)
-
-        with pytest.raises(StoreUnusableError, match="no space left") as caught:
-            fill()
-        assert caught.value.maybe_stored is False
-        assert len(acknowledged) >= 7
-        with topic.subscribe_from_beginning() as subscription:
-            assert payloads(take(subscription, len(acknowledged))) == acknowledged
-            assert subscription.receive(timeout=0.1) is None
-        primary.execute("ALTER TABLE tailrace.records SET TABLESPACE pg_default")
-        topic.append(b"there is room")
-        with topic.subscribe_from_beginning() as subscription:
-            assert payloads(take(subscription, len(acknowledged) + 1)) == [*acknowledged, b"there is room"]
+    refuses_stores_no_half_and_goes_on(
+        primary.url(),
+        room=7_000_000,
+        make_room=lambda: primary.execute("ALTER TABLE tailrace.records SET TABLESPACE pg_default"),
+    )

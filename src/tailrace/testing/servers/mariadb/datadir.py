@@ -1,8 +1,6 @@
 """New data directories: made once by ``mariadb-install-db`` for each server program, and copied for every server."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from pathlib import Path
 
 from tailrace.testing.servers import debian
 from tailrace.testing.servers.accounts import Account, within_reach
+from tailrace.testing.servers.commands import performed
 from tailrace.testing.servers.errors import ServerFailedError
 from tailrace.testing.servers.mariadb.flavours import Flavour
 from tailrace.testing.servers.tree import shared
@@ -73,17 +72,7 @@ def _initialise(place: Path, flavour: Flavour, account: Account | None) -> None:
     with tempfile.TemporaryDirectory(prefix="tailrace-mariadb-") as temporary:
         if account is not None:
             account.give(Path(temporary))
-        done = subprocess.run(
-            command,
-            env={**os.environ, **installed.environment, "TMPDIR": temporary},
-            cwd=place,
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE,
-            check=False,
-            user=None if account is None else account.uid,
-            group=None if account is None else account.gid,
-            extra_groups=None if account is None else [],
-        )
+        variables = {**installed.environment, "TMPDIR": temporary}
+        done = performed(command, place=place, environment=variables, account=account, patience=_PATIENCE)
     if done.returncode:
         raise ServerFailedError(f"mariadb-install-db of {flavour} failed: {(done.stdout + done.stderr)[-2000:]}")

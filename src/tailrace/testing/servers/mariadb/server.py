@@ -1,32 +1,26 @@
 """One MariaDB server."""
 
 import contextlib
-import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from tailrace.testing.servers.accounts import Account
-from tailrace.testing.servers.certificates import Certificates
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.mariadb import datadir
 from tailrace.testing.servers.mariadb.datadir import SUPERUSER, Installed
 from tailrace.testing.servers.mariadb.flavours import Flavour, flavour
-from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import LOOPBACK
+from tailrace.testing.servers.sql_server import Settings, SqlServer
 from tailrace.testing.servers.waiting import until
 
 if TYPE_CHECKING:
     import pymysql
 
-Settings: TypeAlias = Mapping[str, str | int | bool]
 
-
-class MariadbServer(ServerNode):
+class MariadbServer(SqlServer):
     """A server on a free port of the loopback. A context manager that starts and removes it; not thread-safe.
 
     As root it becomes a user without rights.
@@ -43,6 +37,8 @@ class MariadbServer(ServerNode):
         ServerMissingError: There is no such server here.
     """
 
+    superuser = SUPERUSER
+
     def __init__(
         self,
         kind: Flavour | None = None,
@@ -53,25 +49,8 @@ class MariadbServer(ServerNode):
         settings: Settings | None = None,
     ) -> None:
         self.flavour = kind or flavour()
-        super().__init__("mariadb", account=Account.for_servers())
-        self.password = password
-        self.certificates: Certificates | None = None
-        self._synchronous = synchronous
-        self._settings = dict(settings or {})
+        super().__init__("mariadb", synchronous=synchronous, password=password, tls=tls, settings=settings)
         self._installed = Installed.of(self.flavour, self._account)
-        try:
-            if tls:
-                self.certificates = Certificates.make(self.folder)
-            if self._account is not None:
-                self._account.give(self.folder)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.folder / "data"
 
     @property
     def unix_socket(self) -> Path:
@@ -85,12 +64,9 @@ class MariadbServer(ServerNode):
             password: Of a user other than the superuser, if it has one.
             more: Further settings of the URL.
         """
-        secret = self.password if password is None and user == SUPERUSER else password
-        login = quote(user, safe="") + ("" if secret is None else f":{quote(secret, safe='')}")
         if self.certificates is not None:
             more = {"ssl_ca": str(self.certificates.authority), **more}
-        query = f"?{urlencode(more, quote_via=quote, safe='/')}" if more else ""
-        return f"mariadb://{login}@{LOOPBACK}:{self.port}/{quote(database, safe='')}{query}"
+        return self._url("mariadb", database, user, password, more)
 
     def connect(self, database: str | None = None) -> "pymysql.Connection[Any]":
         """Open a connection as the superuser, that commits every statement.
@@ -115,25 +91,16 @@ class MariadbServer(ServerNode):
         except pymysql.OperationalError as refused:
             raise ConnectionError(str(refused)) from refused
 
+    @override
     def execute(self, statement: str, values: Sequence[object] = (), *, database: str | None = None) -> list[Any]:
         """Perform one statement as the superuser, over a new connection; return its rows."""
         with contextlib.closing(self.connect(database)) as connection, connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
 
-    def create_database(self, name: str | None = None, *, options: str = "") -> str:
-        """Create a database, of a name that nobody else has if none is given; return its name.
-
-        Args:
-            options: Such as ``CHARACTER SET latin1``.
-        """
-        name = name or f"test_{secrets.token_hex(4)}"
-        self.execute(f"CREATE DATABASE {quoted(name)} {options}")
-        return name
-
     def drop_database(self, name: str) -> None:
         """Remove a database."""
-        self.execute(f"DROP DATABASE IF EXISTS {quoted(name)}")
+        self.execute(f"DROP DATABASE IF EXISTS {self._quoted(name)}")
 
     def create_user(self, name: str, password: str = "") -> str:
         """Create a user who may log in from here, and nothing else; return its name."""
@@ -168,6 +135,11 @@ class MariadbServer(ServerNode):
         settings = {**self._options(), **self._settings}
         lines = [f"{name.replace('_', '-')}={_value(value)}" for name, value in settings.items()]
         return [str(self._installed.program), "--no-defaults", *(f"--{line}" for line in lines), *options]
+
+    @override
+    def _quoted(self, name: str) -> str:
+        doubled = name.replace("`", "``")
+        return f"`{doubled}`"
 
     @override
     def _environment(self) -> Mapping[str, str]:
@@ -207,12 +179,6 @@ class MariadbServer(ServerNode):
 
 def _stopped(task: Path) -> bool:
     return (task / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
-
-
-def quoted(name: str) -> str:
-    """Return a name as it stands in a statement."""
-    doubled = name.replace("`", "``")
-    return f"`{doubled}`"
 
 
 def _value(value: str | int | bool) -> str:

@@ -1,13 +1,12 @@
 """New data directories: made once by ``initdb`` for each server program, and copied for every server."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.testing.servers import debian
 from tailrace.testing.servers.accounts import Account, within_reach
+from tailrace.testing.servers.commands import performed
 from tailrace.testing.servers.errors import ServerFailedError
 from tailrace.testing.servers.postgres.flavours import Flavour
 from tailrace.testing.servers.tree import shared
@@ -49,18 +48,9 @@ def _initialise(place: Path, flavour: Flavour, account: Account | None) -> None:
         account.give(place)
     initdb = program(flavour, "initdb", account)
     command = [str(initdb), "-D", str(place), "-U", SUPERUSER, "--auth=trust", "--encoding=UTF8", "--locale=C"]
-    done = subprocess.run(
-        [*command, "--no-sync", "--no-instructions"],
-        env={**os.environ, **environment(flavour, initdb)},
-        # It looks for itself from where it stands, which may be out of its reach.
-        cwd=place,
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-        user=None if account is None else account.uid,
-        group=None if account is None else account.gid,
-        extra_groups=None if account is None else [],
-    )
+    command += ["--no-sync", "--no-instructions"]
+    # It looks for itself from where it stands, which may be out of its reach.
+    variables = environment(flavour, initdb)
+    done = performed(command, place=place, environment=variables, account=account, patience=_PATIENCE)
     if done.returncode:
         raise ServerFailedError(f"initdb of {flavour} failed: {done.stderr[-2000:]}")

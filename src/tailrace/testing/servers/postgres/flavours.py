@@ -6,12 +6,12 @@ The wheel is found without importing it: its own code, run as root, would create
 import functools
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.testing.servers import debian
+from tailrace.testing.servers.commands import version_line
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.wheels import contains, programs_in, programs_on_path
 
@@ -131,19 +131,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 @functools.cache
 def _version(folder: Path) -> tuple[int, int] | None:
     # initdb: the server itself refuses root even this question.
-    program = folder / "initdb"
-    try:
-        done = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env={**os.environ, **debian.environment(program)},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    version = _VERSION.search(done.stdout)
+    version = _VERSION.search(version_line(folder / "initdb"))
     if version is None or not (folder / "postgres").is_file():
         return None
     return int(version[1]), int(version[2])

@@ -1,34 +1,27 @@
 """One PostgreSQL server."""
 
-import secrets
 import signal
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from tailrace.testing.servers.accounts import Account
-from tailrace.testing.servers.certificates import Certificates
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.families import children, runs, signal_all
-from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import LOOPBACK
 from tailrace.testing.servers.postgres import clusters
 from tailrace.testing.servers.postgres.clusters import SUPERUSER
 from tailrace.testing.servers.postgres.flavours import Flavour, flavour
+from tailrace.testing.servers.sql_server import Settings, SqlServer
 from tailrace.testing.servers.waiting import until
 
 if TYPE_CHECKING:
     import psycopg
 
-Settings: TypeAlias = Mapping[str, str | int | bool]
-
 _STATE_LINE = 7
 
 
-class PostgresServer(ServerNode):
+class PostgresServer(SqlServer):
     """A server on a free port of the loopback. A context manager that starts and removes it; not thread-safe.
 
     As root it becomes a user without rights.
@@ -45,6 +38,8 @@ class PostgresServer(ServerNode):
         ServerMissingError: There is no such server here, or none that can do what is asked.
     """
 
+    superuser = SUPERUSER
+
     def __init__(
         self,
         kind: Flavour | None = None,
@@ -57,25 +52,8 @@ class PostgresServer(ServerNode):
         self.flavour = kind or flavour(tls=tls)
         if tls and not self.flavour.tls:
             raise ServerMissingError(f"{self.flavour} was not built with TLS")
-        super().__init__("postgres", account=Account.for_servers())
-        self.password = password
-        self.certificates: Certificates | None = None
-        self._synchronous = synchronous
-        self._settings = dict(settings or {})
+        super().__init__("postgres", synchronous=synchronous, password=password, tls=tls, settings=settings)
         self._program = clusters.program(self.flavour, "postgres", self._account)
-        try:
-            if tls:
-                self.certificates = Certificates.make(self.folder)
-            if self._account is not None:
-                self._account.give(self.folder)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.folder / "data"
 
     def url(self, database: str = "postgres", user: str = SUPERUSER, password: str | None = None, **more: str) -> str:
         """Return where libpq finds a database over TCP.
@@ -84,12 +62,9 @@ class PostgresServer(ServerNode):
             password: Of a user other than the superuser, if it has one.
             more: Further parameters of the URL.
         """
-        secret = self.password if password is None and user == SUPERUSER else password
-        login = quote(user, safe="") + ("" if secret is None else f":{quote(secret, safe='')}")
         if self.certificates is not None:
             more = {"sslmode": "verify-full", "sslrootcert": str(self.certificates.authority), **more}
-        query = f"?{urlencode(more, quote_via=quote, safe='/')}" if more else ""
-        return f"postgresql://{login}@{LOOPBACK}:{self.port}/{quote(database, safe='')}{query}"
+        return self._url("postgresql", database, user, password, more)
 
     def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
         """Open a connection as the superuser, without a password, that commits every statement.
@@ -109,25 +84,16 @@ class PostgresServer(ServerNode):
         except psycopg.OperationalError as refused:
             raise ConnectionError(str(refused)) from refused
 
+    @override
     def execute(self, statement: str, values: Sequence[object] = (), *, database: str = "postgres") -> list[Any]:
         """Perform one statement as the superuser, over a new connection; return its rows."""
         with self.connect(database) as connection:
             cursor = connection.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
-    def create_database(self, name: str | None = None, *, options: str = "") -> str:
-        """Create a database, of a name that nobody else has if none is given; return its name.
-
-        Args:
-            options: Such as ``TEMPLATE template0 ENCODING 'LATIN1'``.
-        """
-        name = name or f"test_{secrets.token_hex(4)}"
-        self.execute(f"CREATE DATABASE {quoted(name)} {options}")
-        return name
-
     def drop_database(self, name: str) -> None:
         """Remove a database; whoever is connected to it is thrown out."""
-        self.execute(f"DROP DATABASE IF EXISTS {quoted(name)} WITH (FORCE)")
+        self.execute(f"DROP DATABASE IF EXISTS {self._quoted(name)} WITH (FORCE)")
 
     def create_role(self, name: str, password: str | None = None, *, options: str = "") -> str:
         """Create a role that may log in, and nothing else; return its name.
@@ -136,7 +102,7 @@ class PostgresServer(ServerNode):
             options: Such as ``CONNECTION LIMIT 3``.
         """
         secret = "" if password is None else f"PASSWORD {literal(password)}"
-        self.execute(f"CREATE ROLE {quoted(name)} LOGIN {secret} {options}")
+        self.execute(f"CREATE ROLE {self._quoted(name)} LOGIN {secret} {options}")
         return name
 
     @override
@@ -190,6 +156,11 @@ class PostgresServer(ServerNode):
         ]
 
     @override
+    def _quoted(self, name: str) -> str:
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"'
+
+    @override
     def _environment(self) -> Mapping[str, str]:
         return clusters.environment(self.flavour, self._program)
 
@@ -222,12 +193,6 @@ class PostgresServer(ServerNode):
         kind = "host" if self.certificates is None else "hostssl"
         method = "trust" if self.password is None else "scram-sha-256"
         return "local all all trust", *(f"{kind} {what} all {LOOPBACK}/32 {method}" for what in ("all", "replication"))
-
-
-def quoted(name: str) -> str:
-    """Return a name as it stands in a statement."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def literal(text: str) -> str:

