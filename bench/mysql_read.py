@@ -7,8 +7,8 @@ from typing import Any
 import pymysql
 
 import tailrace
-from bench.pairs import Result, paired
-from bench.sqlite_read import PAYLOAD, RECORDS, through_a_subscription, timed
+from bench.catching_up import caught_up, filled
+from bench.pairs import Result
 from tailrace.testing.servers.mariadb import MariadbServer
 
 _PAGE = """
@@ -21,19 +21,11 @@ def run(pairs: int) -> Iterator[Result]:
     with MariadbServer(synchronous=True) as server:
         database = server.create_database()
         with tailrace.connect(server.url(database), create=True) as streams:
-            topic = streams.topic("t")
-            for _ in range(RECORDS // 2000):
-                topic.append_many([PAYLOAD] * 2000)
+            topic = filled(streams.topic("t"))
             bare = pymysql.connect(host="127.0.0.1", port=server.port, user="root", database=database, autocommit=True)
             with closing(bare) as connection:
-                yield paired(
-                    f"{streams.capabilities.store}: catch-up of 200,000 small records",
-                    "records/s",
-                    lambda: timed(lambda: through_a_subscription(topic)),
-                    lambda: timed(lambda: by_pages(connection)),
-                    pairs=pairs,
-                    goal=0.4,
-                )
+                what = streams.capabilities.store
+                yield caught_up(topic, lambda: by_pages(connection), what=what, pairs=pairs, goal=0.4)
 
 
 def by_pages(connection: "pymysql.Connection[Any]") -> int:

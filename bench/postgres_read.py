@@ -5,9 +5,9 @@ from typing import Any
 
 import psycopg
 
-from bench.pairs import Result, paired
+from bench.catching_up import caught_up, filled
+from bench.pairs import Result
 from bench.raw_postgres import SCHEMA, both
-from bench.sqlite_read import PAYLOAD, RECORDS, through_a_subscription, timed
 
 _PAGE = f"""
 SELECT position, payload FROM {SCHEMA}.records WHERE topic_id = %b::bigint AND position > %b::bigint
@@ -18,19 +18,11 @@ ORDER BY position LIMIT 500
 def run(pairs: int) -> Iterator[Result]:
     """Measure one reader that is far behind."""
     with both() as (streams, raw):
-        topic = streams.topic("t")
-        for _ in range(RECORDS // 2000):
-            topic.append_many([PAYLOAD] * 2000)
+        topic = filled(streams.topic("t"))
         connection = raw.connect()
         connection.execute(f"VACUUM ANALYZE {SCHEMA}.records".encode())
-        yield paired(
-            f"{streams.capabilities.store}: catch-up of 200,000 small records",
-            "records/s",
-            lambda: timed(lambda: through_a_subscription(topic)),
-            lambda: timed(lambda: by_pages(connection)),
-            pairs=pairs,
-            goal=0.4,
-        )
+        what = streams.capabilities.store
+        yield caught_up(topic, lambda: by_pages(connection), what=what, pairs=pairs, goal=0.4)
 
 
 def by_pages(connection: "psycopg.Connection[Any]") -> int:

@@ -4,41 +4,27 @@ from collections.abc import Iterator
 
 import redis
 
-from bench.pairs import Result, paired
+from bench.catching_up import PAYLOAD, RECORDS, caught_up, filled
+from bench.pairs import Result
 from bench.raw_redis import both
-from bench.sqlite_read import PAYLOAD, RECORDS, through_a_subscription, timed
 
 
 def run(pairs: int) -> Iterator[Result]:
     """Measure one reader that is far behind, of records appended together and one by one."""
     with both() as (streams, raw):
-        topic = streams.topic("t")
-        for _ in range(RECORDS // 2000):
-            topic.append_many([PAYLOAD] * 2000)
+        topic = filled(streams.topic("t"))
         pipeline = raw.pipeline(transaction=False)
         for at in range(RECORDS):
             pipeline.xadd("raw", {"p": PAYLOAD})
             if at % 2000 == 1999:
                 pipeline.execute()
-        yield paired(
-            f"{streams.capabilities.store}: catch-up of 200,000 small records",
-            "records/s",
-            lambda: timed(lambda: through_a_subscription(topic)),
-            lambda: timed(lambda: by_pages(raw)),
-            pairs=pairs,
-            goal=0.7,
-        )
+        what = streams.capabilities.store
+        yield caught_up(topic, lambda: by_pages(raw), what=what, pairs=pairs, goal=0.7)
         topic = streams.topic("one by one")
         for _ in range(RECORDS):
             topic.append(PAYLOAD)
-        yield paired(
-            f"{streams.capabilities.store}: catch-up of 200,000 small records, each of its own append",
-            "records/s",
-            lambda: timed(lambda: through_a_subscription(topic)),
-            lambda: timed(lambda: by_pages(raw)),
-            pairs=pairs,
-            goal=0.7,
-        )
+        what += ", each record appended alone"
+        yield caught_up(topic, lambda: by_pages(raw), what=what, pairs=pairs, goal=0.7)
 
 
 def by_pages(raw: "redis.Redis") -> int:
