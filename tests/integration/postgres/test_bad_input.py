@@ -255,6 +255,15 @@ def test_while_somebody_has_a_table_for_himself_nothing_is_left_that_waits_and_n
     assert stored(store, "t") == [b"x"]
 
 
+def test_a_transaction_that_was_forgotten_with_a_topic_in_its_hands_is_found(database: Database) -> None:
+    store = database.open(create=True)
+    append(store, "t", b"x")
+    with database.connect() as forgotten, forgotten.transaction():
+        store.append_in(forgotten, spi.Entry("t", [b"y"]))
+        # It looks at nothing just now, and holds no snapshot.
+        assert "oldest transaction" in store.examine().facts
+
+
 def test_a_connection_that_is_ended_during_an_append_leaves_it_unknown(database: Database) -> None:
     store = database.open()
     append(store, "t", b"a")

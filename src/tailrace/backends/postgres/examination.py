@@ -27,7 +27,8 @@ _SETTINGS = b"SELECT name, setting FROM pg_settings WHERE name = ANY (%(names)b:
 _STATE = b"""
 SELECT pg_is_in_recovery(), (SELECT count(*) FROM pg_stat_replication),
     (SELECT extract(epoch FROM max(clock_timestamp() - xact_start))::float8 FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL),
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)),
     (SELECT count(*) FROM pg_prepared_xacts)
 """
 # With its partitions, if it has some.
