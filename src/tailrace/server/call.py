@@ -13,6 +13,9 @@ from tailrace.server.request import Request
 from tailrace.server.service import Service
 from tailrace.tokens import Opened, Tokens
 
+MAX_JSON = 64 * 1024
+"""Bytes of a body that is read as JSON: names and reasons. A larger one would hold the event loop for seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -54,7 +57,8 @@ class Call:
             Problem: It is none, or says that it is something else. What a form of another page can send is something
                 else.
         """
-        body = await self.body()
+        settings = self.service.settings
+        body = await self.request.body(limit=min(MAX_JSON, settings.max_body), within=settings.body_timeout)
         kind = self.request.header(b"content-type")
         if body and kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
             raise Problem("unsupported-type", "the body must be application/json")

@@ -105,7 +105,7 @@ _TOPICS_AND_SERVER: Mapping[tuple[str, str], Operation] = {
             ),
             Parameter(
                 name="payloads",
-                about="How payloads are given; one that is not of that kind as base64.",
+                about="How payloads are given; one that is no JSON as text, one that is no text as base64.",
                 schema={"enum": ["text", "json", "base64"], "default": "text"},
             ),
         ),

@@ -1,15 +1,16 @@
 """Records of a topic: append one or a batch, and read a page, waiting for it if asked to."""
 
-import base64
+import asyncio
 import json
-from collections.abc import Callable
 
 from tailrace import aio, limits
 from tailrace.errors import DurableStreamError, PayloadTooLargeError
 from tailrace.records import CLOSED, Closed, DurableStreamRecord, StreamEnd
 from tailrace.server.call import Call
+from tailrace.server.encodings import DECODERS, ENCODERS
 from tailrace.server.problems import Problem, problem_of
-from tailrace.server.response import Response, json_response
+from tailrace.server.request import DisconnectedError
+from tailrace.server.response import Response
 from tailrace.sse import Stop
 
 NDJSON = b"application/x-ndjson"
@@ -31,12 +32,14 @@ async def _append_lines(call: Call) -> Response:
     A line that can not be stored is refused by itself; the others go on. With encoding=base64 each is decoded.
     """
     call.request.only("encoding")
-    decode = _DECODERS[call.request.choice("encoding", "text", *_DECODERS)]
-    lines = (await call.body()).split(b"\n")
+    decode = DECODERS[call.request.choice("encoding", "text", *DECODERS)]
+    body = await call.body()
+    # Counted before they are cut: a body of empty lines would become a hundred times as much.
+    if body.count(b"\n") + (not body.endswith(b"\n")) > limits.MAX_APPEND_MANY:
+        raise Problem("too-large", f"a batch may have {limits.MAX_APPEND_MANY} lines; nothing was stored")
+    lines = body.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    if len(lines) > limits.MAX_APPEND_MANY:
-        raise Problem("too-large", f"a batch may have {limits.MAX_APPEND_MANY} lines; nothing was stored")
     most = call.service.max_payload
     outcomes: list[dict[str, object]] = []
     payloads: list[bytes] = []
@@ -65,7 +68,7 @@ async def read(call: Call) -> Response:
     query = call.request.only("start", "cursor", "limit", "wait", "payloads")
     limit = call.request.count("limit", 512, at_most=limits.MAX_APPEND_MANY)
     wait = call.request.seconds("wait", 0.0, at_most=call.service.settings.max_wait)
-    encode = _ENCODERS[call.request.choice("payloads", "text", *_ENCODERS)]
+    encode = ENCODERS[call.request.choice("payloads", "text", *ENCODERS)]
     token = query.get("cursor")
     opened = None if token is None else call.opened(token)
     page: list[DurableStreamRecord] = []
@@ -82,9 +85,13 @@ async def read(call: Call) -> Response:
             caught_up = True
         end = subscription.end if got is CLOSED else None
         after = subscription.cursor
-    records = [{"token": call.token(record.cursor), **encode(record.payload)} for record in page]
-    following = records[-1]["token"] if records else call.token(after)
-    return json_response({"records": records, "next": following, "caught_up": caught_up, "end": _told(end)})
+    rest = json.dumps({"next": call.token(after), "caught_up": caught_up, "end": _told(end)})
+    records = ", ".join(_listed(call.token(record.cursor), *encode(record.payload)) for record in page)
+    return Response(200, f'{{"records": [{records}], {rest[1:]}'.encode())
+
+
+def _listed(token: str, data: str, encoding: str) -> str:
+    return f'{{"token": "{token}", "data": {data}, "encoding": "{encoding}"}}'
 
 
 async def _first(call: Call, subscription: aio.Subscription, wait: float) -> DurableStreamRecord | Closed | None:
@@ -93,9 +100,18 @@ async def _first(call: Call, subscription: aio.Subscription, wait: float) -> Dur
     live, principal = call.service.live, call.principal
     if not live.admits(principal.name):
         raise Problem("overloaded", "there are as many streams and waiting reads as this server holds")
+    waiting = _Waiting(subscription)
     # Counted and ended like a stream, which it would be if its client could: a server that ends must not wait for it.
-    with live.entered(_Waiting(subscription), principal.name, expires_at=principal.expires_at):
-        return await subscription.receive(wait)
+    with live.entered(waiting, principal.name, expires_at=principal.expires_at):
+        watching = asyncio.ensure_future(call.request.disconnected())
+        watching.add_done_callback(lambda _: waiting.stop(Stop.GONE))
+        try:
+            got = await subscription.receive(wait)
+        finally:
+            watching.cancel()
+    if waiting.why is Stop.GONE:
+        raise DisconnectedError
+    return got
 
 
 class _Waiting:
@@ -103,10 +119,13 @@ class _Waiting:
 
     def __init__(self, subscription: aio.Subscription) -> None:
         self._subscription = subscription
+        self.why: Stop | None = None
 
     def stop(self, why: Stop) -> None:
-        """Let it return at once."""
-        self._subscription.close()
+        """Let it return at once; the first reason stands."""
+        if self.why is None:
+            self.why = why
+            self._subscription.close()
 
 
 PAGE_BYTES = 4 * 2**20
@@ -124,40 +143,3 @@ def _told(end: StreamEnd | None) -> dict[str, object] | None:
 
 def _refused(problem: Problem) -> dict[str, object]:
     return problem.content
-
-
-def _decode_base64(line: bytes) -> bytes:
-    try:
-        return base64.b64decode(line, validate=True)
-    except ValueError:
-        raise ValueError("this line is not base64") from None
-
-
-def _as_base64(payload: bytes) -> dict[str, object]:
-    return {"data": base64.b64encode(payload).decode("ascii"), "encoding": "base64"}
-
-
-def _as_text(payload: bytes) -> dict[str, object]:
-    try:
-        return {"data": payload.decode(), "encoding": "text"}
-    except UnicodeDecodeError:
-        return _as_base64(payload)
-
-
-def _as_json(payload: bytes) -> dict[str, object]:
-    try:
-        return {"data": json.loads(payload, parse_constant=_no_constant), "encoding": "json"}
-    except (ValueError, RecursionError):
-        return _as_text(payload)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-_ENCODERS: dict[str, Callable[[bytes], dict[str, object]]] = {
-    "text": _as_text,
-    "json": _as_json,
-    "base64": _as_base64,
-}
-_DECODERS: dict[str, Callable[[bytes], bytes]] = {"text": bytes, "base64": _decode_base64}
