@@ -4,24 +4,20 @@ A WSGI server gives each stream a thread, or a greenlet: use gevent workers for 
 ``tokens``.
 """
 
-import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from tailrace.errors import (
     CursorUnavailableError,
-    DurableStreamError,
     DurableStreamUnavailableError,
     InvalidArgumentError,
     InvalidTypeError,
 )
-from tailrace.records import CLOSED, Closed, DurableStreamRecord
-from tailrace.sse import StreamSettings, wire
+from tailrace.integrations.pulled import writes
+from tailrace.sse import StreamSettings
 from tailrace.sse.frames import Frames
 from tailrace.sse.serving import HEADERS, put_off
-from tailrace.sse.stream import WRITE_BYTES
 from tailrace.subscription import Subscription
 from tailrace.tokens import Opened, Tokens
 from tailrace.topic import Topic
@@ -95,7 +91,7 @@ class EventStreams:
         later = put_off(topic.name, tokens, opened or "tail")
         if subscription is None:
             return Events(self, whose, "200 OK", iter((later,)))
-        body = _body(frames, subscription, self._settings, tokens.lifetime)
+        body = writes(frames, subscription, self._settings, tokens.lifetime)
         return self._admitted(subscription, body, whose) or Events(self, whose, "200 OK", iter((later,)))
 
     def drain(self) -> None:
@@ -179,42 +175,3 @@ def _subscribed(topic: Topic, start: str, opened: Opened | None) -> Subscription
     if opened is not None:
         return topic.subscribe_from_cursor(opened.cursor)
     return topic.subscribe_from_beginning() if start == "beginning" else topic.subscribe_from_tail()
-
-
-def _body(
-    frames: Frames, subscription: Subscription, settings: StreamSettings, lifetime: float | None
-) -> Iterator[bytes]:
-    """Yield what is written, each time whole events."""
-    seconds = settings.recycle * random.uniform(0.8, 1.2)
-    if lifetime is not None:
-        # An id that a silent stream was primed with must still be good when it comes back.
-        seconds = min(seconds, lifetime / 2)
-    ends = time.monotonic() + seconds
-    yield frames.prime(subscription.cursor, settings.retry)
-    try:
-        with subscription:
-            got: DurableStreamRecord | Closed | None = None
-            flushed = 0.0
-            while (left := ends - time.monotonic()) > 0:
-                if got is None:
-                    got = subscription.receive(min(settings.heartbeat, left))
-                if got is None:
-                    yield wire.HEARTBEAT
-                    continue
-                if got is CLOSED:
-                    break
-                # One that comes after silence goes out at once; the others wait for each other.
-                time.sleep(max(0.0, min(flushed + settings.gather - time.monotonic(), settings.gather)))
-                events, size = [], 0
-                while isinstance(got, DurableStreamRecord):
-                    events.append(frames.made(got))
-                    size += len(events[-1])
-                    got = subscription.receive(0) if size < WRITE_BYTES else None
-                yield b"".join(events)
-                flushed = time.monotonic()
-            last = frames.ending(subscription)
-    except CursorUnavailableError as error:
-        last = frames.gap(subscription.cursor, str(error))
-    except DurableStreamError:
-        last = None
-    yield frames.prime(subscription.cursor, settings.retry) if last is None else last
