@@ -1,6 +1,7 @@
 """One request: its parts, checked as they are asked for. Reads the body, and writes nothing."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
@@ -8,6 +9,8 @@ from tailrace.arguments import topic_name
 from tailrace.asgi import OFFER, Offer, Receive, Scope
 from tailrace.errors import InvalidTopicNameError
 from tailrace.server.problems import Problem
+
+_NUMBER = re.compile(r"[0-9.eE+-]+")
 
 
 class DisconnectedError(Exception):
@@ -92,7 +95,8 @@ class Request:
         if text is None:
             return default
         try:
-            value = float(text) if len(text) < 20 and text.isascii() else -1.0
+            # Python takes spaces and underscores, too.
+            value = float(text) if len(text) < 20 and _NUMBER.fullmatch(text) else -1.0
         except ValueError:
             value = -1.0
         if not 0 <= value < float("inf"):
