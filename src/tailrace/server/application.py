@@ -41,18 +41,20 @@ class Route(NamedTuple):
         action: What the principal must be allowed to do on the topic; ``None`` where the handler decides.
         handler: Answers; returns ``None`` if it has sent the answer itself.
         is_public: Whether nobody is asked who they are: for probes.
+        is_whole: Whether the answer comes to an end by itself, so that there is a HEAD of it.
     """
 
     action: Action | None
     handler: Handler
     is_public: bool = False
+    is_whole: bool = True
 
 
 _TOPIC: Mapping[bytes, Mapping[str, Route]] = {
     # What stands after /v1/topics/{topic}.
     b"": {"GET": Route(Action.READ, topics.describe), "DELETE": Route(Action.ADMIN, topics.delete)},
     b"/records": {"POST": Route(Action.APPEND, records.append), "GET": Route(Action.READ, records.read)},
-    b"/events": {"GET": Route(Action.READ, events.events)},
+    b"/events": {"GET": Route(Action.READ, events.events, is_whole=False)},
     b"/checkpoint": {"POST": Route(Action.READ, topics.checkpoint)},
     b"/seal": {"POST": Route(Action.SEAL, topics.seal)},
 }
@@ -162,7 +164,7 @@ class Application:
         await self.service.close()
 
     async def _answer(self, request: Request, send: Send) -> None:
-        answering = Answering(send)
+        answering = Answering(send, self.service.statuses)
         try:
             response = await self._respond(request, answering)
         except DisconnectedError:
@@ -176,13 +178,13 @@ class Application:
             response = problem_response(Problem("internal", "the server failed"))
         # Once an answer has begun nothing can be taken back; the server cuts the connection.
         if response is not None and not answering.begun:
-            await response.send(send)
+            await response.send(answering)
 
     async def _respond(self, request: Request, send: Send) -> Response | None:
         routes, topic = _routes(request.path)
-        route = routes.get(request.method)
+        route = routes.get(request.method) or _without_body(request.method, routes)
         if route is None:
-            allowed = ", ".join(routes).encode()
+            allowed = ", ".join([*routes, "HEAD"] if _without_body("HEAD", routes) else routes).encode()
             raise Problem(
                 "method-not-allowed", f"{request.method} is not possible here", headers=((b"allow", allowed),)
             )
@@ -202,6 +204,12 @@ class Application:
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _without_body(method: str, routes: Mapping[str, Route]) -> Route | None:
+    """Return what answers HEAD: as GET, and servers leave the body out."""
+    route = routes.get("GET") if method == "HEAD" else None
+    return route if route is not None and route.is_whole else None
 
 
 def _routes(path: bytes) -> tuple[Mapping[str, Route], str]:

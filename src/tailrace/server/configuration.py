@@ -192,7 +192,7 @@ def build(
         backend, ring, gate=gate, settings=settings, options=options, hooks=hooks, workflow=service
     )
     application.service.more_metrics = more_metrics
-    guarded: ASGIApplication = Doors(application, rules)
+    guarded: ASGIApplication = Doors(application, rules, application.service.statuses)
     if rules.origins:
         # Outside of the doors, so that a page may read why it was refused.
         guarded = CORSMiddleware(

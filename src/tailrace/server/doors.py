@@ -5,12 +5,14 @@ origin check one that sends without being able to read.
 """
 
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from tailrace.asgi import Receive, Scope, Send
 from tailrace.errors import InvalidArgumentError
+from tailrace.server.answering import Answering
 from tailrace.server.listening import is_loopback
 from tailrace.server.problems import Problem
 from tailrace.server.request import path_of
@@ -21,8 +23,13 @@ ASGIApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
-_PROXIED = (b"forwarded", b"via", b"x-real-ip")
+_PROXIED = frozenset(
+    (b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip", b"cf-connecting-ip",
+     b"fastly-client-ip")
+)  # fmt: skip
+_PROXIED_LIKE = (b"x-forwarded", b"x-original-", b"x-envoy-")
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*?)\.?(:[0-9]*)?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+")
 
 
@@ -53,11 +60,18 @@ class Rules:
 
 
 class Doors:
-    """Wraps an application; whatever it refuses is answered from an error table."""
+    """Wraps an application; whatever it refuses is answered from an error table.
 
-    def __init__(self, application: ASGIApplication, rules: Rules) -> None:
+    Args:
+        application: Gets what is let past.
+        rules: What that is.
+        statuses: Counts the answers to what is not.
+    """
+
+    def __init__(self, application: ASGIApplication, rules: Rules, statuses: Counter[int]) -> None:
         self._application = application
         self._rules = rules
+        self._statuses = statuses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -66,7 +80,8 @@ class Doors:
                 check(scope, self._rules)
             except Problem as problem:
                 is_below = path_of(scope).startswith(PREFIX)
-                await (refusal_response(problem) if is_below else problem_response(problem)).send(send)
+                response = refusal_response(problem) if is_below else problem_response(problem)
+                await response.send(Answering(send, self._statuses))
                 return
         await self._application(scope, receive, send)
 
@@ -86,7 +101,7 @@ def check(scope: Scope, rules: Rules) -> None:
             hosts.append(value)
         elif name == b"origin":
             origins.append(value)
-        elif name.startswith(b"x-forwarded-") or name in _PROXIED:
+        elif name in _PROXIED or name.startswith(_PROXIED_LIKE):
             proxied = True
     if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > rules.max_url:
         raise Problem("uri-too-long", f"path and query may have {rules.max_url} bytes")
@@ -123,14 +138,12 @@ def _check_origin(origins: list[bytes], hosts: list[bytes], rules: Rules) -> Non
         if "*" in rules.origins or origin in rules.origins:
             return
         # A page of our own host; whether it was https, only a proxy that ends TLS would know.
-        if hosts and origin.partition("://")[2] == hosts[0].decode("latin-1").lower():
+        if hosts and hosts[0] and origin.partition("://")[2] == hosts[0].decode("latin-1").lower():
             return
     raise Problem("bad-origin", "pages of this origin may not send this")
 
 
 def _name_of(host: bytes) -> str:
-    """Return a host without its port, and without the dot that a full name may end with."""
-    text = host.decode("latin-1").lower()
-    bracketed, bracket, _ = text.partition("]")
-    name = bracketed + bracket if text.startswith("[") else text.partition(":")[0]
-    return name.removesuffix(".")
+    """Return a host without its port, and without the dot that a full name may end with; nothing if it is none."""
+    found = _HOST.fullmatch(host.decode("latin-1").lower())
+    return found[1] if found else ""

@@ -31,7 +31,10 @@ async def metrics(call: Call) -> Response:
         f"tailrace_server_streams {call.service.live.count}",
         "# TYPE tailrace_server_draining gauge",
         f"tailrace_server_draining {int(call.service.live.draining)}",
+        "# TYPE tailrace_server_responses_total counter",
     ]
+    for status, count in sorted(call.service.statuses.items()):
+        lines.append(f'tailrace_server_responses_total{{status="{status}"}} {count}')
     for name, value in call.service.streams.stats().items():
         # A store that can not tell whether its hints arrive has no number for it.
         if value is not None:

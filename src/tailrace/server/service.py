@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -57,6 +58,7 @@ class Service:
         self.tickets = Tickets(ring, audience=settings.audience)
         self.readiness = Readiness()
         self.serves_runs = False
+        self.statuses: Counter[int] = Counter()
         self.more_metrics: Callable[[], bytes] = bytes
         self.desk = Desk(backend)
         # Few tenants come often. They are cheap to make again, so there is no bound to tune.

@@ -48,7 +48,25 @@ def test_names_of_this_machine_are_let_past(host: bytes) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    [None, b"", b"evil.example", b"localhost.evil.example", b"127.0.0.1.evil.example", b"[::1", b"@localhost", b"\xff"],
+    [
+        None,
+        b"",
+        b".",
+        b":80",
+        b"evil.example",
+        b"localhost.evil.example",
+        b"127.0.0.1.evil.example",
+        b"localhost..",
+        b"localhost:evil.example",
+        b"localhost:80@evil.example",
+        b"localhost, evil.example",
+        b"[::1",
+        b"::1",
+        b"[::1]evil.example",
+        b"[::1]:80:80",
+        b"@localhost",
+        b"\xff",
+    ],
 )
 def test_without_authentication_no_other_name_is(host: bytes | None) -> None:
     assert passed(HERE, host=host) == "bad-host"
@@ -59,7 +77,20 @@ def test_two_hosts_are_refused_even_where_any_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"x-real-ip"]
+    "name",
+    [
+        b"forwarded",
+        b"via",
+        b"x-forwarded",
+        b"x-forwarded-for",
+        b"x-forwarded-proto",
+        b"x-forwarded-host",
+        b"x-original-forwarded-for",
+        b"x-real-ip",
+        b"x-client-ip",
+        b"cf-connecting-ip",
+        b"true-client-ip",
+    ],
 )
 def test_what_a_proxy_passed_on_is_refused_while_there_is_no_authentication(name: bytes) -> None:
     assert passed(HERE, (name, b"")) == "proxied-without-auth"

@@ -50,6 +50,34 @@ def test_metrics_are_what_prometheus_reads(server: Served) -> None:
     assert values["tailrace_server_streams"] == 0
 
 
+def test_answers_are_counted_by_status_whoever_gave_them() -> None:
+    with served() as server, httpx.Client(base_url=server.url) as ask:
+        for path in ("/healthz", "/nothing", "/v1/topics/t", "/api/nothing"):
+            ask.get(path)
+        ask.get("/healthz", headers={"via": "1.1 proxy"})
+        ask.post("/v1/topics/t/records", content=b"x")
+        ask.post("/v1/topics/t/seal")
+        ask.get("/v1/topics/t/events?start=beginning")
+        found = ask.get("/metrics").text.splitlines()
+
+    counts = [line.partition(" ")[::2] for line in found if line.startswith("tailrace_server_responses_total{")]
+    assert {name.split('"')[1]: int(count) for name, count in counts} == {"200": 2, "204": 2, "403": 1, "404": 3}
+
+
+def test_what_answers_get_answers_head_without_a_body(server: Served) -> None:
+    with httpx.Client(base_url=server.url) as ask:
+        ask.post("/v1/topics/head/records", content=b"x")
+        for path in ("/healthz", "/readyz", "/v1/topics/head", "/v1/topics/head/records?start=beginning"):
+            answer = ask.head(path)
+            assert (answer.status_code, answer.content) == (200, b"")
+            assert answer.headers["content-type"] == "application/json"
+        assert ask.head("/v1/topics/none").status_code == 404
+        # A stream has no end to be told of, and what changes something no answer without it.
+        for path, allowed in (("/v1/topics/head/events", "GET"), ("/v1/topics/head/seal", "POST")):
+            assert (ask.head(path).status_code, ask.head(path).headers["allow"]) == (405, allowed)
+        assert ask.put("/v1/topics/head").headers["allow"] == "GET, DELETE, HEAD"
+
+
 def test_a_server_that_is_about_to_end_is_alive_but_not_ready() -> None:
     with served() as server, httpx.Client(base_url=server.url) as ask:
         server.application.service.live.drain()

@@ -43,7 +43,7 @@ class ControlPlane:
         """Answer one request."""
         # For servers that do not say when they start.
         self.begin()
-        answering = Answering(send)
+        answering = Answering(send, self._shared.core.statuses)
         try:
             response = await self._respond(request, answering)
         except DisconnectedError:
@@ -55,7 +55,7 @@ class ControlPlane:
             response = refusal_response(Problem("internal", "the server failed"))
         # Once an answer has begun nothing can be taken back; the server cuts the connection.
         if response is not None and not answering.begun:
-            await response.send(send)
+            await response.send(answering)
 
     async def close(self) -> None:
         """Release the operations. Idempotent, never raises."""
