@@ -23,6 +23,8 @@ def round_trip(client: tailrace.StreamClient) -> dict[str, float]:
     topic = client.topic(f"tailrace-doctor:{secrets.token_hex(16)}")
     sent = secrets.token_bytes(64) + b"\0\xff"
     took: dict[str, float] = {}
+    # For one that may append and not delete, it would stay.
+    client.maintenance.delete(topic.name)
     try:
         with topic.subscribe_from_tail() as subscription:
             started = time.monotonic()
