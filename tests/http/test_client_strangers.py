@@ -8,7 +8,10 @@ from tests.http.scripted import DESCRIBED_ANSWER, Scripted, answer
 
 import tailrace
 from tailrace import spi, wire
+from tailrace.backends.http import open_store, pauses
+from tailrace.backends.http.line import Head
 from tailrace.errors import DurableStreamUnavailableError, InvalidArgumentError, StoreUnusableError
+from tailrace.options import StoreOptions, parse_url
 from tailrace.testing.leaks import no_leaks
 
 PROBLEM = b"application/problem+json"
@@ -91,6 +94,42 @@ def test_an_append_that_is_refused_is_certainly_not_stored(
 @pytest.mark.parametrize("said", UNKNOWN.values(), ids=UNKNOWN)
 def test_an_append_that_a_proxy_gives_up_is_unknown(said: bytes) -> None:
     assert append(said).maybe_stored is True
+
+
+def test_what_comes_after_an_answer_is_no_answer_to_the_next_request() -> None:
+    stored = answer(wire.outcomes_to([spi.Appended(spi.Boundary(1, 1, 1))]))
+    sealed = answer(wire.outcomes_to([spi.AppendRefused(tailrace.TopicSealedError("it has ended"))]))
+    said = iter([stored + stored, sealed])
+    with Scripted(lambda *_: next(said)) as server, tailrace.connect(server.url) as streams:
+        streams.topic("t").append(b"x")
+        with pytest.raises(tailrace.TopicSealedError):
+            streams.topic("t").append(b"x")
+
+
+@pytest.mark.parametrize("status", [b"503 Service Unavailable", b"429 Too Many Requests"])
+def test_a_busy_server_is_not_asked_for_pages_before_the_time_that_it_says(
+    monkeypatch: pytest.MonkeyPatch, status: bytes
+) -> None:
+    busy = answer(b"", status=status, kind=b"text/plain", more=b"retry-after: 86400\r\n")
+    reads = [spi.ReadRequest("t", spi.Boundary(1, 0, 0), 10, 1000)]
+    with Scripted(lambda *_: busy) as server:
+        store = open_store(parse_url(server.url), StoreOptions())
+        try:
+            for _ in range(3):
+                [outcome] = store.read(reads)
+                assert isinstance(outcome, spi.ReadFailed)
+            assert server.asked.count(wire.PATHS.read) == 1
+            # Who asks once is not answered by what others were told.
+            for _ in range(2):
+                assert isinstance(store.append([spi.Entry("t", [b"x"])], 1.0)[0], spi.AppendRefused | spi.AppendUnknown)
+            assert server.asked.count(wire.PATHS.append) == 2
+
+            monkeypatch.setattr(pauses, "LONGEST", 0.0)
+            store._calls.pauses.note(wire.PATHS.read, Head(503, {b"retry-after": b"86400"}))  # type: ignore[attr-defined]
+            store.read(reads)
+            assert server.asked.count(wire.PATHS.read) == 2
+        finally:
+            store.close()
 
 
 def test_an_append_that_nobody_answers_is_unknown_at_its_timeout() -> None:

@@ -9,6 +9,7 @@ from tailrace.backends.http.answers import PROBLEM_BYTES, Answer, explain, is_ou
 from tailrace.backends.http.dialing import Dialing
 from tailrace.backends.http.line import BrokenLineError, Head, Line
 from tailrace.backends.http.location import Location
+from tailrace.backends.http.pauses import Pauses
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.wire import MalformedError
 
@@ -24,6 +25,7 @@ class Calls:
 
     def __init__(self, location: Location) -> None:
         self.name = location.name
+        self.pauses = Pauses(location.name)
         self._prefix = location.prefix
         self.dial = Dialing(location).dial
         self._connections: Connections[Line] = Connections(self.dial)
@@ -61,6 +63,7 @@ class Calls:
         """
         head = line.ask("GET" if body is None else "POST", self._prefix + path.decode(), body, deadline)
         if not is_ours(head):
+            self.pauses.note(path, head)
             raise explain(Answer(head, _some(line, deadline)), self.name)
         return head
 

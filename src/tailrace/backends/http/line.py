@@ -76,7 +76,8 @@ class Line(Wire):
     @property
     def clean(self) -> bool:
         """Whether another request may follow on it."""
-        return self._h11.our_state is h11.IDLE
+        # What came after the last answer would be taken for the answer to that one.
+        return self._h11.our_state is h11.IDLE and not self._h11.trailing_data[0]
 
     def stale(self) -> bool:
         """Whether the server has hung up, or is about to."""

@@ -33,6 +33,7 @@ def read(calls: Calls, requests: Sequence[ReadRequest], patience: float, most: i
     for start in range(0, len(requests), most):
         some = requests[start : start + most]
         try:
+            calls.pauses.check(wire.PATHS.read)
             deadline = time.monotonic() + patience
             outcomes += calls.again(wire.PATHS.read, wire.requests_to(some), _pages(len(some)), deadline)
         except DurableStreamUnavailableError as exc:

@@ -46,6 +46,7 @@ class Stream:
         Raises:
             DurableStreamUnavailableError: It did not.
         """
+        calls.pauses.check(wire.PATHS.watch)
         stream = cls(calls.dial(max(0.001, deadline - time.monotonic())), topics)
         try:
             calls.begin(stream.line, wire.PATHS.watch, wire.topics_to(stream._names), deadline)
