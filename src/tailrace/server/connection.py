@@ -113,6 +113,10 @@ class Connection(HttpToolsProtocol):
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._expire(self.linger)
 
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._stall.hurry(self.transport)
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._stall.begin(self.transport)

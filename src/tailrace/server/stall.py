@@ -4,6 +4,8 @@ import asyncio
 
 SECONDS = 120.0
 """Seconds in which a client takes nothing: a reader may pause, but what it leaves lying is our memory."""
+HURRY = 5.0
+"""The same, once the server is about to end: one reader that sleeps is not to keep it for as long as it may."""
 
 
 class Stall:
@@ -23,6 +25,13 @@ class Stall:
         """Watch from now on: more is written than the client takes just now, and nothing is added until it has."""
         left = transport.get_write_buffer_size()
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look, transport, left)
+
+    def hurry(self, transport: asyncio.WriteTransport) -> None:
+        """Give up sooner from now on."""
+        self._seconds = min(self._seconds, HURRY)
+        if self._timer is not None:
+            self.end()
+            self.begin(transport)
 
     def end(self) -> None:
         """Watch no longer. Idempotent."""

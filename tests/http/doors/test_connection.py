@@ -5,12 +5,14 @@ import json
 import logging
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from tests.http.doors.raw import HOST, get, post, problems
 from tests.http.doors.serving import PATIENCE, Served, drained, served
 
-from tailrace.server import connection
+from tailrace.server import connection, stall
 from tailrace.server.stall import Stall
 from tailrace.testing.servers.waiting import until
 
@@ -84,20 +86,44 @@ def test_a_stream_with_a_request_behind_it_ends_with_its_client(caplog: pytest.L
     assert not caplog.records
 
 
-def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "Stall", lambda: Stall(0.2))
-    with served() as server, socket.socket() as client:
-        assert problems(
-            server.ask(post(b"/v1/topics/large/records", b"content-length: 12000000", body=b"x" * 12_000_000))
-        ) == ["204"]
+@contextmanager
+def stalled(server: Served, path: bytes) -> Iterator[socket.socket]:
+    """Ask for more than any buffer holds, and take nothing of it."""
+    body = b"x" * 12_000_000
+    stored = server.ask(post(b"/v1/topics/large/records", b"content-length: %d" % len(body), body=body))
+    assert problems(stored) == ["204"]
+    with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(PATIENCE)
         client.connect(("127.0.0.1", server.port))
-        client.sendall(get(b"/v1/topics/large/records?start=beginning"))
+        client.sendall(get(path + b"?start=beginning"))
+        yield client
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "Stall", lambda: Stall(0.2))
+    with served() as server, stalled(server, b"/v1/topics/large/records") as client:
         until(lambda: len(server.server.server_state.connections) == 1, "the server knows the client")
         until(lambda: not server.server.server_state.connections, "the server has cut it off", timeout=PATIENCE)
 
         assert len(drained(client)) < 12_000_000
+
+
+def test_a_client_that_takes_nothing_does_not_keep_a_server_that_ends(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(stall, "HURRY", 0.2)
+    with caplog.at_level(logging.WARNING), served() as server, stalled(server, b"/v1/topics/large/events") as client:
+        live = server.application.service.live
+        until(lambda: live.count == 1, "the stream has begun")
+        [line] = server.server.server_state.connections
+        until(lambda: line.flow.write_paused, "the client takes nothing")
+        server.drain()
+        server.server.should_exit = True
+        until(lambda: live.count == 0, "the stream has ended", timeout=PATIENCE)
+        drained(client)
+    # It was not cancelled, which is told.
+    assert not caplog.records
 
 
 class Slow(asyncio.WriteTransport):
