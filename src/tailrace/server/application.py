@@ -171,8 +171,6 @@ class Application:
             return
         except Problem as problem:
             response = problem_response(problem)
-        except DurableStreamError as error:
-            response = problem_response(problem_of(error))
         except Exception:
             logger.exception("a request failed that should not have")
             response = problem_response(Problem("internal", "the server failed"))
@@ -191,7 +189,10 @@ class Application:
         principal = NOBODY if route.is_public else self._gate.admit(request)
         if route.action is not None:
             principal.require(route.action, topic)
-        return await route.handler(Call(self.service, request, principal, topic, send))
+        try:
+            return await route.handler(Call(self.service, request, principal, topic, send))
+        except DurableStreamError as error:
+            raise problem_of(error, in_confidence=principal.trusted) from error
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

@@ -198,7 +198,7 @@ def build(
         guarded = CORSMiddleware(
             guarded,
             allow_origins=sorted(rules.origins),
-            allow_methods=("GET", "POST", "DELETE"),
+            allow_methods=("GET", "HEAD", "POST", "DELETE"),
             allow_headers=CORS_HEADERS,
             # For cookies of a proxy before us. Any page with the user's cookies would be no check at all.
             allow_credentials="*" not in rules.origins,

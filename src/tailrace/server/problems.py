@@ -3,6 +3,7 @@
 A problem goes out as ``application/problem+json`` (RFC 9457). Its detail never holds payloads, cursors, tokens or keys.
 """
 
+import logging
 from dataclasses import dataclass
 
 from tailrace.errors import (
@@ -15,6 +16,8 @@ from tailrace.errors import (
     StoreUnusableError,
     TopicSealedError,
 )
+
+logger = logging.getLogger("tailrace.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,27 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         }
 
 
-def problem_of(error: DurableStreamError) -> Problem:
-    """Return what an error of the library is on the wire."""
-    return Problem(_name_of(error), str(error))
+_FOR_STRANGERS = {
+    "internal": "the server failed",
+    "unavailable": "the store is away",
+    "unknown-outcome": "the store did not say whether it was stored",
+    "unusable-store": "the store can not be used as it is",
+}
+"""What is said instead of a store's own words: those name hosts, files and users."""
+
+
+def problem_of(error: DurableStreamError, *, in_confidence: bool = False) -> Problem:
+    """Return what an error of the library is on the wire.
+
+    Args:
+        error: The error.
+        in_confidence: Whether the store's own words go to a service that is trusted; otherwise the log has them.
+    """
+    name, said = _name_of(error), str(error)
+    if in_confidence or name not in _FOR_STRANGERS:
+        return Problem(name, said)
+    logger.warning("told as %s: %s", name, said)
+    return Problem(name, _FOR_STRANGERS[name])
 
 
 def _name_of(error: DurableStreamError) -> str:

@@ -57,7 +57,7 @@ async def _append_lines(call: Call) -> Response:
     try:
         await call.topic.append_many(payloads)
     except DurableStreamError as error:
-        failed = _refused(problem_of(error))
+        failed = _refused(problem_of(error, in_confidence=call.principal.trusted))
         outcomes = [failed if outcome["status"] == 201 else outcome for outcome in outcomes]
     status = 200 if all(outcome["status"] == 201 for outcome in outcomes) else 207
     return Response(status, b"".join(json.dumps(outcome).encode() + b"\n" for outcome in outcomes), NDJSON)
