@@ -40,7 +40,7 @@ class Shop:
             start: str = "tail",
             cursor: str | None = None,
         ) -> fastapi.Response:
-            topic = application.service.streams.topic(f"order:{order}")
+            topic = application.service.topic(f"order:{order}")
             try:
                 response = self.events.response(
                     request, topic, TENANTS[x_user], start=start, cursor=cursor, whose=x_user

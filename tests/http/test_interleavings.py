@@ -41,7 +41,7 @@ async def _weave(seed: int, url: str, *, steps: int) -> Counter[str]:
     application = Application(backend, KeyRing.new(), settings=ServerSettings(heartbeat=0.2), options=options)
     truth, over = Truth(), asyncio.Event()
     service = application.service
-    writer = Writer(service.streams.topic(TOPIC), service.operations, truth, random.Random(chance.random()))
+    writer = Writer(service.topic(TOPIC), service.operations, truth, random.Random(chance.random()))
     readers = [ReaderAt(application, truth, random.Random(chance.random())) for _ in range(READERS)]
     async with asyncio.TaskGroup() as tasks:
         for reader in readers:

@@ -25,7 +25,7 @@ def _play(scene: Callable[[Application], Awaitable[None]], **settings: float) ->
         application = Application(backend, KeyRing.new(), settings=ServerSettings(**settings), options=options)
         try:
             # Of a topic that is not there yet no two places are known to be equal.
-            await application.service.streams.topic("live").append(b"before")
+            await application.service.topic("live").append(b"before")
             await scene(application)
         finally:
             await application.close()
@@ -40,7 +40,7 @@ def _payloads(exchange: Exchange) -> list[bytes]:
 
 def test_what_is_taken_there_and_then_is_sent_by_nobody() -> None:
     async def scene(application: Application) -> None:
-        topic = application.service.streams.topic("live")
+        topic = application.service.topic("live")
         pairs = [await resting(application, LIVE, lambda: True) for _ in range(3)]
         for number in range(5):
             await topic.append(b"%d" % number)
@@ -58,7 +58,7 @@ def test_what_is_taken_there_and_then_is_sent_by_nobody() -> None:
 
 def test_what_is_not_taken_is_sent_and_what_comes_later_comes_after_it() -> None:
     async def scene(application: Application) -> None:
-        topic = application.service.streams.topic("live")
+        topic = application.service.topic("live")
         asked = 0
 
         def takes() -> bool:
@@ -93,7 +93,7 @@ def test_a_heartbeat_is_taken_there_and_then_or_sent() -> None:
 
 def test_who_resumes_after_events_that_were_taken_gets_the_next_one() -> None:
     async def scene(application: Application) -> None:
-        topic = application.service.streams.topic("live")
+        topic = application.service.topic("live")
         exchange, running = await resting(application, LIVE, lambda: True)
         await topic.append(b"1")
         await exchange.until(lambda seen: len(_payloads(seen)) == 1)

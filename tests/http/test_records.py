@@ -161,7 +161,7 @@ def test_a_client_that_vanishes_is_not_waited_for(server: Served, topic: str) ->
         until(lambda: live.count == 1, "the read waits")
 
     until(lambda: live.count == 0, "the read has ended", timeout=PATIENCE)
-    assert server.application.service.streams.stats()["subscriptions"] == 0
+    assert server.application.service.engine.stats()["subscriptions"] == 0
 
 
 def test_json_as_large_as_a_payload_is_refused(topic: str, client: httpx.Client) -> None:

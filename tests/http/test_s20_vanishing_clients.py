@@ -44,7 +44,7 @@ class Left:
 
     @classmethod
     def of(cls, application: Application) -> "Left":
-        stats, open_files = application.service.streams.stats(), list(_open_files())
+        stats, open_files = application.service.engine.stats(), list(_open_files())
         return cls(
             streams=application.service.live.count,
             shared=len(application.service.live.trunks._shared),
@@ -132,7 +132,7 @@ def test_tasks_that_are_cancelled_wherever_they_are(count: int) -> None:
     async def scene() -> None:
         backend, options = open_backend("memory://", {})
         application = Application(backend, KeyRing.new(), settings=ServerSettings(heartbeat=0.1), options=options)
-        topic = application.service.streams.topic("cancelled")
+        topic = application.service.topic("cancelled")
         await topic.append_many([b"x"] * 10)
         await _cancel(application, 50)
         await _released(application)
@@ -151,7 +151,7 @@ def test_tasks_that_are_cancelled_wherever_they_are(count: int) -> None:
 
 async def _cancel(application: Application, count: int) -> None:
     chance = random.Random(count)
-    topic = application.service.streams.topic("cancelled")
+    topic = application.service.topic("cancelled")
     tasks = [
         asyncio.ensure_future(
             Exchange(
@@ -177,7 +177,7 @@ async def _cancel(application: Application, count: int) -> None:
 
 async def _released(application: Application) -> None:
     async with asyncio.timeout(WITHIN):
-        while application.service.streams.stats()["subscriptions"] or len(asyncio.all_tasks()) > 1:
+        while application.service.engine.stats()["subscriptions"] or len(asyncio.all_tasks()) > 1:
             await asyncio.sleep(0.01)
 
 

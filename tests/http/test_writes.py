@@ -43,7 +43,7 @@ def _events(exchange: Exchange) -> list[list[bytes]]:
 @pytest.mark.parametrize("start", ["beginning", "tail"])
 def test_no_event_is_split_over_messages(start: str) -> None:
     async def scene(application: Application) -> None:
-        topic = application.service.streams.topic("whole")
+        topic = application.service.topic("whole")
         payloads = [b"x" * size for size in (1, 500_000, 3, 70_000, 70_000, 2 * 2**20, 5)]
         if start == "beginning":
             await topic.append_many(payloads)
@@ -69,7 +69,7 @@ def test_a_lone_event_goes_out_at_once() -> None:
         for name in ("a", "b", "c", "d"):
             exchange, running = await _live(application, name)
             begun = asyncio.get_running_loop().time()
-            await application.service.streams.topic(name).append(b"x")
+            await application.service.topic(name).append(b"x")
             await exchange.until(lambda seen: len(seen.bodies) == 2)
             waits.append(exchange.times[-1] - begun)
             exchange.vanish()
@@ -84,7 +84,7 @@ def test_a_lone_event_goes_out_at_once() -> None:
 def test_events_that_come_together_share_one_write() -> None:
     async def scene(application: Application) -> None:
         exchange, running = await _live(application, "together")
-        topic = application.service.streams.topic("together")
+        topic = application.service.topic("together")
         await topic.append(b"first")
         await exchange.until(lambda seen: len(seen.bodies) == 2)
         for number in range(10):
@@ -104,7 +104,7 @@ def test_events_that_come_together_share_one_write() -> None:
 
 def test_a_backlog_goes_out_in_few_writes() -> None:
     async def scene(application: Application) -> None:
-        topic = application.service.streams.topic("backlog")
+        topic = application.service.topic("backlog")
         await topic.append_many([b"%d" % number for number in range(1000)])
         exchange = Exchange(application, path_of("backlog", start="beginning"))
         running = asyncio.ensure_future(exchange.run())
@@ -121,7 +121,7 @@ def test_a_backlog_goes_out_in_few_writes() -> None:
 def test_readers_of_one_place_get_the_same_object() -> None:
     async def scene(application: Application) -> None:
         pairs = [await _live(application, "shared") for _ in range(5)]
-        await application.service.streams.topic("shared").append(b"x" * 100)
+        await application.service.topic("shared").append(b"x" * 100)
         for exchange, _ in pairs:
             await exchange.until(lambda seen: len(seen.bodies) == 2)
 
@@ -139,7 +139,7 @@ def test_a_reader_that_takes_nothing_delays_nobody_and_gets_everything() -> None
         stalled = Exchange(application, path_of("stalled", start="beginning"), stall=opened.wait)
         running = asyncio.ensure_future(stalled.run())
         fast, fast_running = await _live(application, "stalled")
-        topic = application.service.streams.topic("stalled")
+        topic = application.service.topic("stalled")
         payloads = [bytes([65 + number % 26]) * 100_000 for number in range(60)]
         for payload in payloads:
             await topic.append(payload)
@@ -163,7 +163,7 @@ def test_a_trunk_that_fails_sends_its_readers_away_instead_of_leaving_them(
     async def scene(application: Application) -> None:
         pairs = [await _live(application, "broken") for _ in range(3)]
         monkeypatch.setattr("tailrace.sse.frames.Frames.event", lambda *_: 1 // 0)
-        await application.service.streams.topic("broken").append(b"x")
+        await application.service.topic("broken").append(b"x")
         async with asyncio.timeout(10):
             for exchange, running in pairs:
                 await running

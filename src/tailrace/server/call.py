@@ -38,7 +38,7 @@ class Call:
     @property
     def topic(self) -> aio.Topic:
         """The topic."""
-        return self.service.streams.topic(self.name)
+        return self.service.topic(self.name)
 
     @property
     def tokens(self) -> Tokens:

@@ -35,7 +35,7 @@ async def metrics(call: Call) -> Response:
     ]
     for status, count in sorted(call.service.statuses.items()):
         lines.append(f'tailrace_server_responses_total{{status="{status}"}} {count}')
-    for name, value in call.service.streams.stats().items():
+    for name, value in call.service.engine.stats().items():
         # A store that can not tell whether its hints arrive has no number for it.
         if value is not None:
             is_gauge = name in _GAUGES

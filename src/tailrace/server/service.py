@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tailrace import aio
+from tailrace.aio.waiting import closed
+from tailrace.arguments import topic_name
 from tailrace.cursors import CursorCodec
 from tailrace.engine import Engine, Workers
 from tailrace.errors import InvalidArgumentError
@@ -28,7 +30,7 @@ WORKERS = 8
 
 
 class Service:
-    """A store that is served. Of one event loop, but for ``streams``.
+    """A store that is served. Of one event loop, but for ``engine``.
 
     Args:
         backend: Closed with the service.
@@ -36,6 +38,11 @@ class Service:
         settings: Bounds and times.
         options: Of the engine.
         hooks: Called with what happens.
+
+    Attributes:
+        engine: What all topics stand on.
+        live: Who is streamed to.
+        statuses: How many answers of each status there were.
     """
 
     def __init__(
@@ -50,7 +57,7 @@ class Service:
         self.backend = backend
         self.settings = settings
         self._options = options or EngineOptions()
-        self.streams = aio.StreamClient(backend, options=self._options, hooks=hooks)
+        self.engine = Engine(backend, self._options, hooks)
         self._ring = ring
         self.live = Streams(settings)
         self._workers = Workers(WORKERS)
@@ -68,10 +75,13 @@ class Service:
         settings = self.settings
         return Tokens(self._ring, audience=settings.audience, tenant=tenant, lifetime=settings.token_lifetime)
 
-    @property
-    def engine(self) -> Engine:
-        """What all topics stand on: for those who answer with places."""
-        return self.streams._engine
+    def topic(self, name: str) -> aio.Topic:
+        """Return a topic by name. Does no I/O and creates nothing.
+
+        Raises:
+            InvalidTopicNameError: No store could keep that name.
+        """
+        return aio.Topic(self.engine, topic_name(name))
 
     @property
     def max_payload(self) -> int:
@@ -108,4 +118,4 @@ class Service:
         self.live.drain()
         self.desk.close()
         self._workers.close()
-        await self.streams.close()
+        await closed(self.engine.close)

@@ -37,5 +37,5 @@ async def seal(call: Call) -> Response:
     """End a topic for good."""
     topic, error = await asked(call, wire.seal_from)
     call.principal.require(Action.SEAL, topic)
-    await call.service.streams.topic(topic).seal(error=error)
+    await call.service.topic(topic).seal(error=error)
     return answer(b"{}")
