@@ -11,23 +11,24 @@ from typing import Any
 import pytest
 
 import tailrace.server
-from tailrace.server import application, described, problems
+from tailrace.server import described, problems
+from tailrace.server import routes as routing
 from tailrace.server.openapi import Served, document, problems_of
 
 SOURCES = Path(tailrace.server.__file__).parent
 
 
 @cache
-def routes() -> dict[tuple[str, str], application.Route]:
+def routes() -> dict[tuple[str, str], routing.Route]:
     """Every route, with what answers it."""
-    tables = [(f"/v1/topics/{{topic}}{tail.decode()}", table) for tail, table in application._TOPIC.items()]
-    tables += [(path.decode(), table) for path, table in application._FIXED.items()]
+    tables = [(f"/v1/topics/{{topic}}{tail.decode()}", table) for tail, table in routing._TOPIC.items()]
+    tables += [(path.decode(), table) for path, table in routing._FIXED.items()]
     return {(method, path): route for path, table in tables for method, route in table.items()}
 
 
 @cache
 def described_document() -> dict[str, Any]:
-    return document(application.served(), "0")
+    return document(routing.served(), "0")
 
 
 def operation(method: str, path: str) -> dict[str, Any]:

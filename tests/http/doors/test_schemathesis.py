@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.http.doors.serving import Served, served
 
 from tailrace.server import ServerSettings
-from tailrace.server.application import served as routes
+from tailrace.server.routes import served as routes
 from tailrace.wire import CONTENT_TYPE
 
 EXAMPLES = 60
