@@ -74,6 +74,11 @@ class Connection(HttpToolsProtocol):
                 )
         elif self._in_body and self._bare > MAX_HEAD:
             self._refuse(Problem("headers-too-large", "there is too much around the request's body"))
+        elif not (self._in_body or self._unanswered or self._timer):
+            # The end of a body that was answered, or an empty line: for uvicorn the connection is idle no more.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -327,6 +327,26 @@ def test_a_body_that_comes_after_its_answer_leaves_the_connection_usable(seen: S
         assert problems(answer + drained(client)) == ["not-found", "200"]
 
 
+@pytest.mark.parametrize(
+    ("head", "rest"),
+    [(b"GET /healthz HTTP/1.1\r\n", b"\r\n"), (b"POST /nothing HTTP/1.1\r\ncontent-length: 5\r\n", b"hello")],
+    ids=["an empty line", "a body"],
+)
+def test_what_comes_after_an_answer_does_not_keep_a_connection_for_ever(
+    seen: Seen, server: Served, head: bytes, rest: bytes
+) -> None:
+    request = head + HOST + b"\r\n"
+    with server.connect() as client:
+        client.sendall(request)
+        assert client.recv(65536)
+        client.sendall(rest)
+        connection = seen.that_got(len(request) + len(rest))
+
+        idle = connection.timeout_keep_alive_task
+        assert idle is not None
+        assert not idle.cancelled()
+
+
 def test_a_stream_is_not_cut_by_the_time_for_heads(seen: Seen, server: Served) -> None:
     request = b"GET /v1/topics/t/events?start=beginning HTTP/1.1\r\n" + HOST + b"\r\n"
     with server.connect() as reader:
