@@ -32,7 +32,7 @@ class Shop:
         self.events = EventStreams(StreamSettings(heartbeat=0.5, retry=0.2, max_streams_each=2))
         self.afterwards: list[str] = []
 
-        @self.web.get("/orders/{order}/events")
+        @self.web.api_route("/orders/{order}/events", methods=["GET", "HEAD"])
         async def order_events(
             request: fastapi.Request,
             order: str,
@@ -108,6 +108,18 @@ def test_tokens_of_others_are_refused_by_the_application(shop: tuple[LocalServer
     assert httpx.get(url, params={"start": "middle"}).status_code == 400
     last = TENANTS["globex"].seal("order:1", server.streams.topic("order:1").checkpoint(), kind=TokenKind.END)
     assert httpx.get(url, params={"cursor": last}, headers={"x-user": "globex"}).status_code == 204
+
+
+def test_head_is_answered_and_leaves_the_connection_to_the_next_request(shop: tuple[LocalServer, Shop]) -> None:
+    server, application = shop
+    last = TENANTS["acme"].seal("order:1", server.streams.topic("order:1").checkpoint(), kind=TokenKind.END)
+    with httpx.Client(base_url=server.url, timeout=20) as client:
+        for cursor, status in ((None, 200), (last, 204)):
+            answer = client.head("/orders/1/events", params={} if cursor is None else {"cursor": cursor})
+            assert answer.status_code == status
+            # On the same connection.
+            assert client.get("/orders/1/events", params={"start": "middle"}).status_code == 400
+    assert application.events.count == 0
 
 
 def test_bounds_hold_for_each_reader_by_name(shop: tuple[LocalServer, Shop]) -> None:

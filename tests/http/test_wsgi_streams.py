@@ -1,5 +1,6 @@
 """The WSGI iterable by itself: what is written when the store fails between two records that go out together."""
 
+import time
 from collections.abc import Callable, Sequence
 
 from tests.http.parser import Event, Parser
@@ -66,3 +67,26 @@ def test_what_came_before_a_gap_is_written_before_it() -> None:
 
     assert [event.type for event in events] == ["message", "gap"]
     assert TOKENS.open("t", last_id).terminal
+
+
+def test_head_is_answered_without_a_stream_that_nobody_would_see_the_end_of() -> None:
+    streams = EventStreams()
+    with StreamClient(MemoryStore()) as client:
+        topic = client.topic("t")
+        answer = streams.events({"REQUEST_METHOD": "HEAD"}, topic, TOKENS)
+
+        assert (answer.status, list(answer), streams.count) == ("200 OK", [], 0)
+        assert dict(answer.headers)["Content-Type"].startswith("text/event-stream")
+        assert client.stats()["subscriptions"] == 0
+
+
+def test_a_stream_ends_with_the_right_to_it_and_is_resumed_with_another() -> None:
+    with StreamClient(MemoryStore()) as client:
+        topic = client.topic("t")
+        topic.append(b"1")
+        parser = Parser()
+        for part in EventStreams().events({}, topic, TOKENS, start="beginning", expires_at=time.time() + 0.5):
+            parser.feed(part)
+
+        assert not TOKENS.open("t", parser.last_id).terminal
+        assert parser.blocks[-1] == ("retry", "id")

@@ -15,7 +15,7 @@ from tailrace import aio
 from tailrace.asgi import Receive, Scope, Send
 from tailrace.errors import InvalidArgumentError, InvalidTypeError
 from tailrace.integrations.signals import heard
-from tailrace.sse import Start, Streams, StreamSettings, View, serve
+from tailrace.sse import Start, Streams, StreamSettings, View, serve, serve_head
 from tailrace.tokens import Tokens
 
 
@@ -114,8 +114,11 @@ class EventStreamResponse(Response):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream. The headers are those that streams need; others that were set here are left out."""
-        # Nothing is offered past ``send``: middleware of the application may have put its own in the server's place.
-        await serve(self._streams, self._view, send, _gone(receive), None)
+        if scope["method"] == "HEAD":
+            await serve_head(self._view, send)
+        else:
+            # Nothing is offered past ``send``: middleware of the application may have put its own in its place.
+            await serve(self._streams, self._view, send, _gone(receive), None)
         if self.background is not None:
             await self.background()
 

@@ -12,25 +12,20 @@ from tailrace.sse.stream import WRITE_BYTES
 from tailrace.subscription import Subscription
 
 
-def writes(
-    frames: Frames, subscription: Subscription, settings: StreamSettings, lifetime: float | None
-) -> Iterator[bytes]:
+def writes(frames: Frames, subscription: Subscription, settings: StreamSettings, seconds: float) -> Iterator[bytes]:
     """Yield what is written; wait for it, at most for the time of a heartbeat.
 
     Args:
         frames: Makes the events.
         subscription: Not entered yet; closed at the end. Closed by somebody else, it has the client come back.
         settings: Bounds and times.
-        lifetime: Seconds that an id is good for.
+        seconds: For how long it goes on.
     """
-    seconds = settings.recycle * random.uniform(0.8, 1.2)
-    if lifetime is not None:
-        # An id that a silent stream was primed with must still be good when it comes back.
-        seconds = min(seconds, lifetime / 2)
+    ends = time.monotonic() + seconds
     yield frames.prime(subscription.cursor, settings.retry)
     try:
         with subscription:
-            yield from _events(frames, subscription, settings, time.monotonic() + seconds)
+            yield from _events(frames, subscription, settings, ends)
             last = frames.ending(subscription)
     except CursorUnavailableError as error:
         last = frames.gap(subscription.cursor, str(error))

@@ -18,6 +18,7 @@ from tailrace.integrations.pulled import writes
 from tailrace.sse import StreamSettings
 from tailrace.sse.frames import Frames
 from tailrace.sse.serving import HEADERS, put_off
+from tailrace.sse.streams import lifetime
 from tailrace.subscription import Subscription
 from tailrace.tokens import Opened, Tokens
 from tailrace.topic import Topic
@@ -54,6 +55,7 @@ class EventStreams:
         cursor: str | None = None,
         base64: bool = False,
         whose: str = "",
+        expires_at: float | None = None,
     ) -> "Events":
         """Return status, headers and body of a response that streams a topic to this client. Blocks on the store.
 
@@ -67,6 +69,7 @@ class EventStreams:
             cursor: A token that the client was given, in the address of the stream for one.
             base64: Whether all payloads go as base64, and not only those that are no text.
             whose: Name that ``max_streams_each`` is counted by.
+            expires_at: Seconds since the epoch at which the stream ends, to be resumed with another credential.
 
         Raises:
             InvalidTokenError: What the client came with is not a token of this topic: answer 400.
@@ -80,6 +83,9 @@ class EventStreams:
             raise InvalidArgumentError("start must be beginning or tail; a token goes into cursor")
         if opened is not None and opened.terminal:
             return Events(self, whose, "204 No Content", iter(()))
+        if environ.get("REQUEST_METHOD") == "HEAD":
+            # Servers iterate all the same, write nothing, and so never find out that the client has gone.
+            return Events(self, whose, "200 OK", iter(()))
         frames = Frames(topic.name, tokens, text=not base64)
         try:
             subscription = _subscribed(topic, start, opened)
@@ -91,7 +97,7 @@ class EventStreams:
         later = put_off(topic.name, tokens, opened or "tail")
         if subscription is None:
             return Events(self, whose, "200 OK", iter((later,)))
-        body = writes(frames, subscription, self._settings, tokens.lifetime)
+        body = writes(frames, subscription, self._settings, lifetime(self._settings, tokens, expires_at))
         return self._admitted(subscription, body, whose) or Events(self, whose, "200 OK", iter((later,)))
 
     def drain(self) -> None:

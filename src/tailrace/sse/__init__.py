@@ -3,9 +3,9 @@
 Needs the extra ``tokens``.
 """
 
-from tailrace.sse.serving import Start, View, postpone, serve
+from tailrace.sse.serving import Start, View, postpone, serve, serve_head
 from tailrace.sse.settings import StreamSettings
 from tailrace.sse.stream import Stop
 from tailrace.sse.streams import Streams
 
-__all__ = ["Start", "Stop", "StreamSettings", "Streams", "View", "postpone", "serve"]
+__all__ = ["Start", "Stop", "StreamSettings", "Streams", "View", "postpone", "serve", "serve_head"]

@@ -68,11 +68,9 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
         gone: Ends when the client has gone away.
         offer: Of the server, if it has one: writes what is live without waking a task for each reader.
     """
-    if isinstance(view.start, Opened) and view.start.terminal:
+    if _is_over(view):
         gone.close()
-        # The one answer at which an EventSource gives up.
-        await send({"type": "http.response.start", "status": 204, "headers": list(HEADERS[1:])})
-        await send({"type": "http.response.body", "body": b""})
+        await serve_head(view, send)
         return
     if not streams.admits(view.whose):
         gone.close()
@@ -95,6 +93,20 @@ async def serve(streams: Streams, view: View, send: Send, gone: Coroutine[Any, A
                 await stream.run(cursor, subscription)
         finally:
             watching.cancel()
+
+
+async def serve_head(view: View, send: Send) -> None:
+    """Answer a request that asks for the beginning only: a stream would hold the connection, and write nothing."""
+    if _is_over(view):
+        # The one answer at which an EventSource gives up.
+        await send({"type": "http.response.start", "status": 204, "headers": list(HEADERS[1:])})
+    else:
+        await _begin(send)
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _is_over(view: View) -> bool:
+    return isinstance(view.start, Opened) and view.start.terminal
 
 
 async def _started(view: View) -> tuple[TopicCursor, aio.Subscription | None]:

@@ -73,7 +73,9 @@ class Streams:
         """
         self._streams.add(stream)
         self._each[whose] += 1
-        timer = asyncio.get_running_loop().call_later(self._lifetime(expires_at, tokens), stream.stop, Stop.LATER)
+        timer = asyncio.get_running_loop().call_later(
+            lifetime(self.settings, tokens, expires_at), stream.stop, Stop.LATER
+        )
         try:
             yield
         finally:
@@ -89,12 +91,20 @@ class Streams:
         for stream in list(self._streams):
             stream.stop(Stop.LATER)
 
-    def _lifetime(self, expires_at: float | None, tokens: Tokens | None) -> float:
-        # Spread, or all that began together (after a restart) would come back together, for ever.
-        seconds = self.settings.recycle * random.uniform(0.8, 1.2)
-        if tokens is not None and tokens.lifetime is not None:
-            # An id that a silent stream was primed with must still be good when it comes back.
-            seconds = min(seconds, tokens.lifetime / 2)
-        if expires_at is not None:
-            seconds = min(seconds, max(expires_at - time.time(), 0.0))
-        return seconds
+
+def lifetime(settings: StreamSettings, tokens: Tokens | None, expires_at: float | None) -> float:
+    """Return for how many seconds a stream goes on that begins now.
+
+    Args:
+        settings: Of all streams.
+        tokens: Of the ids that it hands out.
+        expires_at: Seconds since the epoch at which their right to it ends.
+    """
+    # Spread, or all that began together (after a restart) would come back together, for ever.
+    seconds = settings.recycle * random.uniform(0.8, 1.2)
+    if tokens is not None and tokens.lifetime is not None:
+        # An id that a silent stream was primed with must still be good when it comes back.
+        seconds = min(seconds, tokens.lifetime / 2)
+    if expires_at is not None:
+        seconds = min(seconds, max(expires_at - time.time(), 0.0))
+    return seconds
