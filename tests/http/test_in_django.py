@@ -88,7 +88,7 @@ def test_s20_clients_that_vanish_leave_nothing_behind(server: Django, store: str
                     reader.reset()
         deadline = time.monotonic() + 30
         while True:
-            now = httpx.get(f"{server.url}/open").json()
+            now = httpx.get(f"{server.url}/open", timeout=30).json()
             if now["streams"] == now["subscriptions"] == 0:
                 return
             assert time.monotonic() < deadline, now

@@ -55,7 +55,7 @@ def until_closed(server: Gunicorn, before: dict[str, int], seconds: float = 20.0
     """Wait until everything that streams held is given back."""
     deadline = time.monotonic() + seconds
     while True:
-        now = httpx.get(f"{server.url}/open").json()
+        now = httpx.get(f"{server.url}/open", timeout=30).json()
         if now["streams"] == now["subscriptions"] == 0 and now["sockets"] <= before["sockets"]:
             return
         assert time.monotonic() < deadline, (before, now)
@@ -82,7 +82,7 @@ def test_a_lost_record_is_told_in_an_event(server: Gunicorn, store: str) -> None
 
 @pytest.mark.parametrize("clients", [20, pytest.param(500, marks=pytest.mark.long)])
 def test_s20_clients_that_vanish_leave_nothing_behind(server: Gunicorn, store: str, clients: int) -> None:
-    before = httpx.get(f"{server.url}/open").json()
+    before = httpx.get(f"{server.url}/open", timeout=30).json()
     at_once = 20
     with tailrace.connect(store) as streams:
         for _ in range(clients // at_once):
