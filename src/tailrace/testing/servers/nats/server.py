@@ -17,7 +17,6 @@ from tailrace.testing.servers.nats.flavours import Flavour, flavour
 from tailrace.testing.servers.nats.wire import Connection, NatsError
 from tailrace.testing.servers.node import ServerNode
 from tailrace.testing.servers.ports import LOOPBACK
-from tailrace.testing.servers.waiting import until
 
 Settings: TypeAlias = Mapping[str, Any]
 Storage: TypeAlias = Literal["STREAM", "KV"]
