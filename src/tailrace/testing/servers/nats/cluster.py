@@ -79,9 +79,9 @@ class NatsCluster(Started):
         """Block until the nodes that are alive have a leader and are up to date with it, streams included."""
         until(self._is_whole, f"{self!r} is whole", timeout=_FORMS_WITHIN)
 
-    def call(self, operation: str, **arguments: object) -> dict[str, Any]:
+    def call(self, operation: str, *, timeout: float = 10.0, **arguments: object) -> dict[str, Any]:
         """Ask JetStream, through any node that is alive; as ``NatsServer.call`` does."""
-        return self.anyone().call(operation, **arguments)
+        return self.anyone().call(operation, timeout=timeout, **arguments)
 
     def anyone(self) -> NatsServer:
         """Return a node that is alive."""
