@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 import nats
 from nats.aio.msg import Msg
@@ -17,51 +17,49 @@ SECONDS = 1.0
 IN_FLIGHT = 64
 SUBJECT = "raw.t"
 
+T = TypeVar("T")
+
 
 class Raw:
     """A client with a stream of its own, in an event loop that runs while something is measured."""
 
     def __init__(self, url: str) -> None:
         self._runner = asyncio.Runner()
-        self._client = self.run(nats.connect, url)
+        self._client = self.run(nats.connect(url))
         self._jetstream = self._client.jetstream(publish_async_max_pending=IN_FLIGHT)
-        self.run(self._jetstream.add_stream, name="raw", subjects=["raw.>"])
+        self.run(self._jetstream.add_stream(name="raw", subjects=["raw.>"]))
 
-    def run(self, function: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
-        """Await a call in the loop."""
-
-        async def call() -> Any:
-            return await function(*arguments, **named)
-
-        return self._runner.run(call())
+    def run(self, call: Coroutine[object, object, T]) -> T:
+        """Run a call in the loop, and return what it returns."""
+        return self._runner.run(call)
 
     def publish(self, payload: bytes) -> None:
         """Publish one, and wait until it is acknowledged."""
-        self.run(self._jetstream.publish, SUBJECT, payload)
+        self.run(self._jetstream.publish(SUBJECT, payload))
 
     def in_turn(self, payload: bytes) -> float:
         """Return records per second, each published when the one before was acknowledged."""
-        return self.run(self._in_turn, payload)
+        return self.run(self._in_turn(payload))
 
     def in_flight(self, payload: bytes) -> float:
         """Return records per second with so many on their way at any time."""
-        return self.run(self._in_flight, payload)
+        return self.run(self._in_flight(payload))
 
     def fill(self, payload: bytes, count: int) -> None:
         """Publish so many."""
-        self.run(self._fill, payload, count)
+        self.run(self._fill(payload, count))
 
     def ordered(self, count: int) -> int:
         """Return how many an ordered consumer has received, from the beginning."""
-        return self.run(self._ordered, count)
+        return self.run(self._ordered(count))
 
     def empty(self) -> None:
         """Remove all of its records."""
-        self.run(self._jetstream.purge_stream, "raw")
+        self.run(self._jetstream.purge_stream("raw"))
 
     def close(self) -> None:
         """Disconnect."""
-        self.run(self._client.close)
+        self.run(self._client.close())
         self._runner.close()
 
     async def _in_turn(self, payload: bytes) -> float:
