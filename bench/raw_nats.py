@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ class Raw:
     def __init__(self, url: str) -> None:
         self._runner = asyncio.Runner()
         self._client = self.run(nats.connect(url))
-        self._jetstream = self._client.jetstream(publish_async_max_pending=IN_FLIGHT)
+        self._jetstream = self._client.jetstream()
         self.run(self._jetstream.add_stream(name="raw", subjects=["raw.>"]))
 
     def run(self, call: Coroutine[object, object, T]) -> T:
@@ -70,18 +70,36 @@ class Raw:
         return done / (time.perf_counter() - started)
 
     async def _in_flight(self, payload: bytes) -> float:
-        done, started = 0, time.perf_counter()
-        while time.perf_counter() - started < SECONDS:
-            # Waits for one of those on their way, if there are so many of them.
-            await self._jetstream.publish_async(SUBJECT, payload)
-            done += 1
-        await self._jetstream.publish_async_completed()
-        return done / (time.perf_counter() - started)
+        return await self._pipelined(payload, lambda sent, seconds: seconds < SECONDS)
 
     async def _fill(self, payload: bytes, count: int) -> None:
-        for _ in range(count):
-            await self._jetstream.publish_async(SUBJECT, payload)
-        await self._jetstream.publish_async_completed()
+        await self._pipelined(payload, lambda sent, seconds: sent < count)
+
+    async def _pipelined(self, payload: bytes, going_on: Callable[[int, float], bool]) -> float:
+        # With one inbox for all acknowledgements: the client's own way, a future for each, is half as fast.
+        inbox, sent, acknowledged = self._client.new_inbox(), 0, 0
+        room = asyncio.Event()
+
+        async def count(_: Msg) -> None:
+            nonlocal acknowledged
+            acknowledged += 1
+            if sent - acknowledged <= IN_FLIGHT // 2:
+                room.set()
+
+        subscription = await self._client.subscribe(inbox, cb=count)
+        started = time.perf_counter()
+        while going_on(sent, time.perf_counter() - started):
+            while sent - acknowledged >= IN_FLIGHT:
+                room.clear()
+                await room.wait()
+            sent += 1
+            await self._client.publish(SUBJECT, payload, reply=inbox)
+        while acknowledged < sent:
+            room.clear()
+            await room.wait()
+        rate = sent / (time.perf_counter() - started)
+        await subscription.unsubscribe()
+        return rate
 
     async def _ordered(self, count: int) -> int:
         # By a callback: an iterator of the same client is five times slower.
