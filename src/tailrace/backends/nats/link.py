@@ -1,0 +1,237 @@
+"""One connection to one server: questions with one answer or several, and hints. Lives on the loop's thread.
+
+The driver's own ways to wait for an answer cost a task and a queue for each subscription, and its own reconnecting
+sends again what was buffered. So it is used for what it does best: to connect, to speak the protocol, and to notice the
+end. A connection that has ended is never used again.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, cast
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from tailrace.backends.nats.errors import Denied, LinkLost, NoResponder
+from tailrace.backends.nats.location import Location
+
+PULSE = 5
+"""Seconds between two questions to a server whether it is there."""
+
+MISSED = 2
+"""So many without an answer end the connection."""
+
+_log = logging.getLogger("tailrace.store")
+_DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"', re.IGNORECASE)
+
+
+class Link:
+    """Made by ``open``; for one thread.
+
+    Attributes:
+        lost: Why it ended; ``None`` while it is open.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.lost: BaseException | None = None
+        self.client = Client()
+        self._what = what
+        self._inbox = ""
+        self._next = 0
+        self._asked: dict[str, _Question] = {}
+        self._listeners: list[Callable[[BaseException], None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._trouble: BaseException | None = None
+
+    async def connect(self, location: Location, server: str, timeout: float) -> None:
+        """Connect. Raises what the driver or the operating system does."""
+        try:
+            await self._connect(location, server, timeout)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _connect(self, location: Location, server: str, timeout: float) -> None:
+        async def troubled(exc: Exception) -> None:
+            self._complain(exc)
+
+        async def ended() -> None:
+            self._end(self._trouble or LinkLost(f"{self._what} closed the connection"))
+
+        tls = {} if location.tls is None else location.tls.settings()
+        try:
+            async with asyncio.timeout(timeout):
+                await self.client.connect(
+                    [server],
+                    error_cb=troubled,
+                    disconnected_cb=ended,
+                    closed_cb=ended,
+                    name="tailrace",
+                    inbox_prefix=location.inbox_prefix,
+                    allow_reconnect=False,
+                    # Without reconnecting, how often the driver tries by itself: at least once more, and at once.
+                    max_reconnect_attempts=1,
+                    reconnect_time_wait=0,
+                    connect_timeout=max(1, int(timeout)),
+                    ping_interval=PULSE,
+                    max_outstanding_pings=MISSED,
+                    **location.login,
+                    **tls,
+                )
+        except Exception as exc:
+            # The driver says that it has no servers left; what was wrong with them, it told before.
+            raise self._trouble or exc from exc
+        self._trouble = None
+        self._inbox = self.client.new_inbox() + "."
+        await self.listen(self._inbox + "*", self._heard)
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """The server's release."""
+        told = self.client.connected_server_version
+        return told.major, told.minor, told.patch
+
+    async def ask(self, subject: str, payload: bytes, headers: Mapping[str, str] | None = None) -> Msg:
+        """Send a question and wait for its answer. Leaves waiting too long to ``asyncio.timeout``.
+
+        Raises:
+            LinkLost: The connection ended; what was sent may have arrived.
+            NoResponder: Nobody heard it.
+            Denied: This user may not ask.
+        """
+        return (await self._wait_for(_Question(subject, None), payload, headers))[0]
+
+    async def fetch(self, subject: str, payload: bytes, complete: Callable[[Msg], bool]) -> list[Msg]:
+        """Send a question and wait for answers until ``complete`` says of one that it is the last. Raises as ``ask``."""
+        return await self._wait_for(_Question(subject, complete), payload, None)
+
+    async def listen(self, subject: str, told: Callable[[Msg], None]) -> Subscription:
+        """Have ``told`` called, in this thread, with each message on a subject; returns before the server knows."""
+        # With a future in which it puts its one answer, the driver keeps neither a task nor a queue for a subscription:
+        # it calls this.
+        return await self.client.subscribe(subject, future=cast("asyncio.Future[Any]", _Ear(told)))
+
+    async def settle(self) -> None:
+        """Wait until the server has done all that it was told so far."""
+        await self.client.flush(timeout=60)
+
+    def on_end(self, told: Callable[[BaseException], None]) -> None:
+        """Have ``told`` called once this has ended, and with each subscription that the server refuses."""
+        self._listeners.append(told)
+
+    def off_end(self, told: Callable[[BaseException], None]) -> None:
+        """Undo ``on_end``."""
+        if told in self._listeners:
+            self._listeners.remove(told)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something on this connection that nobody waits for; a failure of it does not matter."""
+        task = asyncio.get_running_loop().create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Close it. Idempotent; raises nothing."""
+        self._end(LinkLost("the connection was closed"))
+        try:
+            await self.client.close()
+        except Exception as exc:  # noqa: BLE001 - whatever state the driver was in, it is of no use any more
+            _log.debug("%s: %s while closing", self._what, exc)
+
+    async def _wait_for(self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None) -> list[Msg]:
+        if self.lost is not None:
+            raise LinkLost(str(self.lost))
+        self._next += 1
+        token = str(self._next)
+        self._asked[token] = question
+        try:
+            await self.client.publish(question.subject, payload, self._inbox + token, cast("Any", headers))
+            return await question.answered
+        finally:
+            self._asked.pop(token, None)
+
+    def _heard(self, msg: Msg) -> None:
+        question = self._asked.get(msg.subject[len(self._inbox) :])
+        if question is not None:
+            question.take(msg)
+
+    def _complain(self, exc: Exception) -> None:
+        denied = _DENIED.search(str(exc))
+        if denied is None:
+            self._trouble = exc
+            return
+        # The driver makes small letters of it.
+        subject = denied[2].lower()
+        if denied[1] != "publish":
+            refused = Denied("subscribe to", subject)
+            if subject.startswith(self._inbox.lower()):
+                self._end(refused)
+            for told in tuple(self._listeners):
+                told(refused)
+            return
+        for question in tuple(self._asked.values()):
+            if question.subject.lower() == subject:
+                question.fail(Denied("publish to", question.subject))
+
+    def _end(self, why: BaseException) -> None:
+        if self.lost is not None:
+            return
+        self.lost = why
+        for question in tuple(self._asked.values()):
+            question.fail(why if isinstance(why, Denied) else LinkLost(str(why)))
+        for told in tuple(self._listeners):
+            told(why)
+
+
+async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as exc:  # noqa: BLE001 - as it says
+        _log.debug("while nobody waited: %s", exc)
+
+
+class _Question:
+    """What was asked, and what has been answered so far."""
+
+    __slots__ = ("_complete", "_so_far", "answered", "subject")
+
+    def __init__(self, subject: str, complete: Callable[[Msg], bool] | None) -> None:
+        self.subject = subject
+        self.answered: asyncio.Future[list[Msg]] = asyncio.get_running_loop().create_future()
+        self._complete = complete
+        self._so_far: list[Msg] = []
+
+    def take(self, msg: Msg) -> None:
+        if self.answered.done():
+            return
+        headers = msg.headers
+        if headers is not None and not msg.data and headers.get("Status") == "503":
+            self.answered.set_exception(NoResponder(self.subject))
+            return
+        self._so_far.append(msg)
+        try:
+            whole = self._complete is None or self._complete(msg)
+        except Exception as exc:  # noqa: BLE001 - told to whoever asked
+            self.answered.set_exception(exc)
+            return
+        if whole:
+            self.answered.set_result(self._so_far)
+
+    def fail(self, exc: Exception) -> None:
+        if not self.answered.done():
+            self.answered.set_exception(exc)
+
+
+class _Ear:
+    """Looks like a future to the driver; every result that it is given is a message."""
+
+    __slots__ = ("set_result",)
+
+    def __init__(self, told: Callable[[Msg], None]) -> None:
+        self.set_result = told
+
+    def cancelled(self) -> bool:
+        return False

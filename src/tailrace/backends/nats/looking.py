@@ -1,0 +1,123 @@
+"""Looks at single messages and at runs of them. Writes nothing. Lives on the loop's thread.
+
+Where a topic stands is asked of the leader: another replica may answer from behind. What follows a place may come from
+any of them, because each message names the one before it, and so a short answer is a prefix and never something else.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nats.aio.msg import Msg
+
+from tailrace.backends.nats.errors import NO_MESSAGE, NO_STREAM, ApiError
+from tailrace.backends.nats.ground import Ground
+from tailrace.backends.nats.session import API, Session, encoded
+from tailrace.backends.nats.stored import Stored, from_answer, from_headers
+from tailrace.errors import DurableStreamUnavailableError
+
+MOST_MESSAGES = 1024
+"""In one answer."""
+
+
+class Run(NamedTuple):
+    """Messages of one subject, in order.
+
+    Attributes:
+        whole: Whether the last one was the newest of the subject, as far as the server that answered knew.
+    """
+
+    messages: list[Stored]
+    whole: bool
+
+
+class Looking:
+    """For one thread. Raises what ``Session`` raises."""
+
+    def __init__(self, session: Session, ground: Ground) -> None:
+        self._session = session
+        self._ground = ground
+
+    async def newest(self, topic: str, deadline: float) -> Stored | None:
+        """Return the newest message of a topic, as its leader knows it."""
+        return await self._one(topic, {"last_by_subj": self._ground.names.subject(topic)}, deadline)
+
+    async def next(self, topic: str, sequence: int, deadline: float) -> Stored | None:
+        """Return the first message of a topic behind a sequence, as its leader knows it."""
+        body = {"seq": sequence + 1, "next_by_subj": self._ground.names.subject(topic)}
+        return await self._one(topic, body, deadline)
+
+    async def run(self, topic: str, start: int, count: int, size: int, deadline: float) -> Run:
+        """Return the messages of a topic from a sequence on: at most so many, and not many more bytes than ``size``."""
+        if not self._ground.batched:
+            return await self._run_of_single(topic, start, count, size, deadline)
+        body = {
+            "seq": max(1, start),
+            "next_by_subj": self._ground.names.subject(topic),
+            "batch": min(count, MOST_MESSAGES),
+            "max_bytes": size,
+        }
+        answers = await self._direct(topic, body, deadline, batch=True)
+        messages = [from_headers(msg.headers or {}, msg.data, topic) for msg in answers if _is_message(msg)]
+        last = answers[-1].headers or {}
+        return Run(messages, last.get("Nats-Num-Pending", "0") == "0")
+
+    async def _run_of_single(self, topic: str, start: int, count: int, size: int, deadline: float) -> Run:
+        messages: list[Stored] = []
+        at = start - 1
+        while len(messages) < count and size > 0:
+            found = await self.next(topic, at, deadline)
+            if found is None:
+                return Run(messages, whole=True)
+            messages.append(found)
+            size -= len(found.frame.data)
+            at = found.sequence
+        return Run(messages, whole=False)
+
+    async def _one(self, topic: str, body: Mapping[str, Any], deadline: float) -> Stored | None:
+        names = self._ground.names
+        if names.shared and self._ground.replicas == 1:
+            # The only one that has it is the leader, and this way needs no text made of the bytes.
+            (msg,) = await self._direct(topic, body, deadline, batch=False)
+            return from_headers(msg.headers or {}, msg.data, topic) if _is_message(msg) else None
+        try:
+            answer = await self._session.insist(f"STREAM.MSG.GET.{names.stream(topic)}", body, deadline)
+        except ApiError as exc:
+            # Without a stream of its own, a topic is not there yet; without the common one, the store is gone.
+            if exc.code == NO_MESSAGE or (exc.code == NO_STREAM and not names.shared):
+                return None
+            raise
+        return from_answer(answer["message"], topic)
+
+    async def _direct(self, topic: str, body: Mapping[str, Any], deadline: float, *, batch: bool) -> list[Msg]:
+        subject = f"{API}DIRECT.GET.{self._ground.names.stream(topic)}"
+        payload = encoded(body)
+
+        async def fetch() -> list[Msg]:
+            link = await self._session.link()
+            return await link.fetch(subject, payload, _is_last if batch else _is_any)
+
+        answers: list[Msg] = await self._session.persist(fetch, deadline)
+        status = (answers[-1].headers or {}).get("Status", "")
+        if status not in ("", "204", "404"):
+            said = (answers[-1].headers or {}).get("Description", "")
+            raise DurableStreamUnavailableError(f"{self._session.name} could not be asked for messages [{status} {said}]")
+        return answers
+
+
+def left(deadline: float) -> float:
+    """Return the seconds to a deadline."""
+    return deadline - time.monotonic()
+
+
+def _is_message(msg: Msg) -> bool:
+    return msg.headers is not None and "Nats-Sequence" in msg.headers
+
+
+def _is_last(msg: Msg) -> bool:
+    headers = msg.headers or {}
+    return "Status" in headers or headers.get("Nats-Num-Pending") == "0"
+
+
+def _is_any(msg: Msg) -> bool:
+    return True
