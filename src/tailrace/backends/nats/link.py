@@ -228,10 +228,17 @@ class _Question:
 class _Ear:
     """Looks like a future to the driver; every result that it is given is a message."""
 
-    __slots__ = ("set_result",)
+    __slots__ = ("_told",)
 
     def __init__(self, told: Callable[[Msg], None]) -> None:
-        self.set_result = told
+        self._told = told
 
     def cancelled(self) -> bool:
         return False
+
+    def set_result(self, msg: Msg) -> None:
+        try:
+            self._told(msg)
+        except Exception:
+            # The driver would stop reading without a word.
+            _log.exception("a message from NATS could not be taken")

@@ -28,7 +28,7 @@ class NativeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__(_Selector() if native.patched() else None)
         self.ended = native.Latch()
-        self._sockets: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._connected: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def live(self) -> None:
         """Run until ``end``. Keeps the calling thread."""
@@ -57,8 +57,9 @@ class NativeLoop(asyncio.SelectorEventLoop):
 
     def disown(self) -> None:
         """In a child: close the copies of the connections' descriptors, and touch nothing else."""
-        for sock in tuple(self._sockets):
-            descriptor = sock.fileno()
+        for transport in tuple(self._connected):
+            sock = transport.get_extra_info("socket")
+            descriptor = -1 if sock is None else sock.fileno()
             if descriptor >= 0:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
@@ -66,9 +67,7 @@ class NativeLoop(asyncio.SelectorEventLoop):
     @override
     async def create_connection(self, *args: Any, **kwargs: Any) -> Any:
         made = await super().create_connection(*args, **kwargs)
-        sock = made[0].get_extra_info("socket")
-        if sock is not None:
-            self._sockets.add(sock)
+        self._connected.add(made[0])
         return made
 
     @override

@@ -95,13 +95,13 @@ class NatsWatch(Vigil):
         except (KeyError, ValueError, StoreUnusableError):
             # Not one of ours. It is a hint all the same.
             self._news.forget((topic,))
-        self._wake(topic)
+        self._alert(topic)
 
     def _ended(self, why: BaseException) -> None:
         self._broken = explain(why, self._session.name)
-        self._wake(None)
+        self._alert(None)
 
-    def _wake(self, topic: str | None) -> None:
+    def _alert(self, topic: str | None) -> None:
         with self._state:
             if self._closed:
                 return
