@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from tailrace import limits
 from tailrace.backends.handle import Handle, patience
 from tailrace.backends.nats.core import Core
 from tailrace.backends.nats.frames import OVERHEAD
 from tailrace.backends.nats.location import Location, locate
+from tailrace.backends.nats.maintenance import NatsMaintenance
 from tailrace.backends.nats.news import News
 from tailrace.backends.nats.watch import NatsWatch
 from tailrace.backends.vigil import Vigil
@@ -31,10 +33,9 @@ from tailrace.spi import (
     ReadRequest,
     Unborn,
 )
-from tailrace import limits
 
 
-class NatsStore(Handle):
+class NatsStore(Handle, NatsMaintenance):
     """One handle on a NATS server or cluster. Thread-safe; reopens after a fork.
 
     Also implements ``Maintenance`` and ``Examinable``.

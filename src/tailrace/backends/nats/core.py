@@ -14,8 +14,9 @@ from tailrace.backends.nats.looking import Looking
 from tailrace.backends.nats.loop import Loop
 from tailrace.backends.nats.reading import Reading
 from tailrace.backends.nats.session import Session
+from tailrace.backends.nats.sweep import Sweeper
+from tailrace.backends.nats.upkeep import Upkeep
 from tailrace.backends.nats.writing import Writing
-from tailrace.errors import DurableStreamUnavailableError
 from tailrace.options import StoreOptions
 
 T = TypeVar("T")
@@ -47,6 +48,8 @@ class Core:
         committing = self.committing = Committing(session, ground, looking, heads)
         self.reading = Reading(session, ground, looking, heads, self.options.tombstone_for)
         self.writing = Writing(session, heads, committing, ledger)
+        upkeep = self.upkeep = Upkeep(session, ground, looking, ledger, heads, committing)
+        self.sweeper = Sweeper(session, looking, upkeep, self.options)
 
     def run(self, work: Work[T], timeout: float | None = None) -> T:
         """Do something over there, and return or raise what it does. Blocks; raises nothing but ours."""
@@ -71,6 +74,3 @@ class Core:
         self._begin()
         self.session.ahead = ahead
         self.ground.inherit(ground)
-
-
-__all__ = ["Core", "DurableStreamUnavailableError"]

@@ -82,8 +82,7 @@ def explain(exc: BaseException, what: str) -> DurableStreamUnavailableError:
         return exc
     if isinstance(exc, Denied):
         return StoreUnusableError(
-            f"{what} does not allow this user to {exc.verb} {exc.subject}: "
-            "see the least rights in docs/how-to/nats.md"
+            f"{what} does not allow this user to {exc.verb} {exc.subject}: see the least rights in docs/how-to/nats.md"
         )
     if isinstance(exc, ApiError):
         return _explain_answer(exc, what)

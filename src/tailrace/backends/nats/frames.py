@@ -42,7 +42,7 @@ class State(NamedTuple):
         horizon: Those of the record just before the earliest that is retained.
         records: Ever appended, with ``size`` bytes of payload.
         gone: How many of them are before the horizon, with ``gone_size`` bytes.
-        touched: When the last record was appended, in microseconds of the server's clock.
+        touched: When the last record was appended, or else the topic was created, in microseconds of the server's clock.
     """
 
     incarnation: int

@@ -6,10 +6,11 @@ and nothing in it expires. The newest message of a subject always beats it.
 
 import base64
 import json
+import logging
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tailrace.backends.nats.errors import NO_MESSAGE, WRONG_SEQUENCE, ApiError
+from tailrace.backends.nats.errors import NO_MESSAGE, WRONG_SEQUENCE, ApiError, Denied, LinkLost, NoResponder
 from tailrace.backends.nats.frames import State
 from tailrace.backends.nats.ground import Ground
 from tailrace.backends.nats.session import Session, answer_of
@@ -17,6 +18,8 @@ from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Seal
 
 TRIES = 8
+
+_log = logging.getLogger("tailrace.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,14 @@ class Ledger:
             # A marker of NATS's own tools.
             return None
         return _entry(json.loads(data), message["seq"])
+
+    async def add(self, topic: str, state: State, at: int, deadline: float, *, ended: bool = False) -> None:
+        """Note what has been written already; that it can not be noted is told to the log, and to nobody else."""
+        try:
+            await self.note(topic, state, at, deadline, ended=ended)
+        except (DurableStreamUnavailableError, ApiError, NoResponder, LinkLost, Denied, TimeoutError) as exc:
+            # The newest message of the topic says all of it. This was the second copy.
+            _log.warning("what was written to a topic could not be noted in the bucket: %s", exc)
 
     async def note(self, topic: str, state: State, at: int, deadline: float, *, ended: bool = False) -> None:
         """Write what is known about a life, as of the message ``at``; what is written about a later one stands."""

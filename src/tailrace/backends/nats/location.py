@@ -94,7 +94,9 @@ def locate(url: StoreURL) -> Location:
     settings = dict(url.query)
     unknown = settings.keys() - set(_OURS)
     if unknown:
-        raise InvalidArgumentError(f"{url.scheme}:// has no setting called {min(unknown)}; it knows: {', '.join(_OURS)}")
+        raise InvalidArgumentError(
+            f"{url.scheme}:// has no setting called {min(unknown)}; it knows: {', '.join(_OURS)}"
+        )
     place, _, path = url.raw.partition("#")[0].partition("://")[2].partition("?")[0].partition("/")
     if path.strip("/"):
         raise InvalidArgumentError(f"{url.scheme}:// has no path: a store is named by ?stream={path.strip('/')}")

@@ -12,6 +12,7 @@ from nats.aio.msg import Msg
 
 from tailrace.backends.nats.errors import NO_MESSAGE, NO_STREAM, ApiError
 from tailrace.backends.nats.ground import Ground
+from tailrace.backends.nats.names import DIGEST
 from tailrace.backends.nats.session import API, Session, encoded
 from tailrace.backends.nats.stored import Stored, from_answer, from_headers
 from tailrace.errors import DurableStreamUnavailableError
@@ -42,6 +43,11 @@ class Looking:
         """Return the newest message of a topic, as its leader knows it."""
         return await self._one(topic, {"last_by_subj": self._ground.names.subject(topic)}, deadline)
 
+    async def newest_of(self, key: str, deadline: float) -> Stored | None:
+        """Return the newest message of the topic with that digest, whose name it tells."""
+        names = self._ground.names
+        return await self._look(names.stream_of(key), {"last_by_subj": f"{names.store}.t.{key}"}, None, deadline)
+
     async def next(self, topic: str, sequence: int, deadline: float) -> Stored | None:
         """Return the first message of a topic behind a sequence, as its leader knows it."""
         body = {"seq": sequence + 1, "next_by_subj": self._ground.names.subject(topic)}
@@ -57,7 +63,7 @@ class Looking:
             "batch": min(count, MOST_MESSAGES),
             "max_bytes": size,
         }
-        answers = await self._direct(topic, body, deadline, batch=True)
+        answers = await self._direct(self._ground.names.stream(topic), body, deadline, batch=True)
         messages = [from_headers(msg.headers or {}, msg.data, topic) for msg in answers if _is_message(msg)]
         last = answers[-1].headers or {}
         return Run(messages, last.get("Nats-Num-Pending", "0") == "0")
@@ -75,13 +81,16 @@ class Looking:
         return Run(messages, whole=False)
 
     async def _one(self, topic: str, body: Mapping[str, Any], deadline: float) -> Stored | None:
+        return await self._look(self._ground.names.stream(topic), body, topic, deadline)
+
+    async def _look(self, stream: str, body: Mapping[str, Any], topic: str | None, deadline: float) -> Stored | None:
         names = self._ground.names
         if names.shared and self._ground.replicas == 1:
             # The only one that has it is the leader, and this way needs no text made of the bytes.
-            (msg,) = await self._direct(topic, body, deadline, batch=False)
+            (msg,) = await self._direct(stream, body, deadline, batch=False)
             return from_headers(msg.headers or {}, msg.data, topic) if _is_message(msg) else None
         try:
-            answer = await self._session.insist(f"STREAM.MSG.GET.{names.stream(topic)}", body, deadline)
+            answer = await self._session.insist(f"STREAM.MSG.GET.{stream}", body, deadline)
         except ApiError as exc:
             # Without a stream of its own, a topic is not there yet; without the common one, the store is gone.
             if exc.code == NO_MESSAGE or (exc.code == NO_STREAM and not names.shared):
@@ -89,8 +98,8 @@ class Looking:
             raise
         return from_answer(answer["message"], topic)
 
-    async def _direct(self, topic: str, body: Mapping[str, Any], deadline: float, *, batch: bool) -> list[Msg]:
-        subject = f"{API}DIRECT.GET.{self._ground.names.stream(topic)}"
+    async def _direct(self, stream: str, body: Mapping[str, Any], deadline: float, *, batch: bool) -> list[Msg]:
+        subject = f"{API}DIRECT.GET.{stream}"
         payload = encoded(body)
 
         async def fetch() -> list[Msg]:
@@ -101,8 +110,27 @@ class Looking:
         status = (answers[-1].headers or {}).get("Status", "")
         if status not in ("", "204", "404"):
             said = (answers[-1].headers or {}).get("Description", "")
-            raise DurableStreamUnavailableError(f"{self._session.name} could not be asked for messages [{status} {said}]")
+            raise DurableStreamUnavailableError(
+                f"{self._session.name} could not be asked for messages [{status} {said}]"
+            )
         return answers
+
+    async def keys(self, deadline: float) -> list[str]:
+        """Return the digests of all topics that have a message, in order."""
+        names = self._ground.names
+        keys: list[str] = []
+        while True:
+            if names.shared:
+                body: dict[str, Any] = {"subjects_filter": names.topics, "offset": len(keys)}
+                answer = await self._session.insist(f"STREAM.INFO.{names.store}", body, deadline)
+                found = list((answer["state"].get("subjects") or {}).keys())
+            else:
+                body = {"subject": names.topics, "offset": len(keys)}
+                answer = await self._session.insist("STREAM.NAMES", body, deadline)
+                found = list(answer.get("streams") or ())
+            keys += (each[-DIGEST:] for each in found)
+            if not found or len(keys) >= int(answer.get("total", 0)):
+                return sorted(keys)
 
 
 def left(deadline: float) -> float:

@@ -16,13 +16,16 @@ DEFAULT_NAME = "tailrace"
 
 Layout: TypeAlias = Literal["shared", "dedicated"]
 
+DIGEST = 32
+"""Characters of what stands for a topic."""
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,48}")
 
 
 @functools.lru_cache(16384)
 def digest(topic: str) -> str:
     """Return what stands for a topic in subjects, keys and names of streams."""
-    return hashlib.blake2b(topic.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(topic.encode(), digest_size=DIGEST // 2).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tailrace.backends.nats.errors import ApiError, Denied, LinkLost, NoResponder, explain
-from tailrace.backends.nats.frames import OVERHEAD, sequence_of
+from tailrace.backends.nats.frames import sequence_of
 from tailrace.backends.nats.ground import Ground
 from tailrace.backends.nats.heads import Heads
 from tailrace.backends.nats.looking import Looking, left
@@ -122,6 +122,3 @@ class Reading:
                 f"{self._session.name} knows less of this topic than it did: asked again after its election"
             )
         )
-
-
-__all__ = ["OVERHEAD", "Reading"]

@@ -22,6 +22,10 @@ PAUSE = 0.05
 LONGEST_PAUSE = 0.5
 
 
+DIAL_SECONDS = 2.0
+"""Seconds that connecting to one server may take."""
+
+
 class Session:
     """For one thread.
 
@@ -141,10 +145,6 @@ class Session:
         # Other servers of the cluster, as this one knows them: the one of the URL may be the next to go.
         scheme = self._location.servers[0].partition("://")[0]
         self._more = {f"{scheme}://{server.netloc.rpartition('@')[2]}" for server in link.client.discovered_servers}
-
-
-DIAL_SECONDS = 2.0
-"""Seconds that connecting to one server may take."""
 
 
 def encoded(body: Mapping[str, Any] | None) -> bytes:

@@ -1,12 +1,10 @@
 """Appending and sealing: entries of a topic go together into as few messages as hold them. Lives on the loop's thread."""
 
 import asyncio
-import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tailrace.backends.nats.committing import Committing, Draft, Unknown
-from tailrace.backends.nats.errors import ApiError, Denied, LinkLost, NoResponder
 from tailrace.backends.nats.frames import MOST_RECORDS, OVERHEAD, PER_RECORD, Kind, State, position
 from tailrace.backends.nats.heads import Heads
 from tailrace.backends.nats.ledger import Ledger
@@ -15,8 +13,6 @@ from tailrace.backends.nats.stored import Head
 from tailrace.errors import DurableStreamUnavailableError, TopicSealedError
 from tailrace.spi import Appended, AppendOutcome, AppendRefused, AppendUnknown, Boundary, Entry, Seal
 from tailrace.spi.identities import random_incarnation
-
-_log = logging.getLogger("tailrace.store")
 
 
 class Part(NamedTuple):
@@ -106,20 +102,13 @@ class Writing:
             born[:] = [state is None]
             if state is not None and state.seal is not None:
                 raise TopicSealedError("the topic is sealed: nothing can be appended to it any more")
-            return Draft(Kind.RECORDS, state or new_life(head), payloads)
+            return Draft(Kind.RECORDS, state or new_life(head, self._session.now), payloads)
 
         head = await self._committing.commit(topic, plan, deadline)
         if born[0]:
-            await self._note(topic, head, deadline)
+            assert head.state is not None
+            await self._ledger.add(topic, head.state, head.sequence, deadline)
         return head
-
-    async def _note(self, topic: str, head: Head, deadline: float) -> None:
-        assert head.state is not None
-        try:
-            await self._ledger.note(topic, head.state, head.sequence, deadline)
-        except (DurableStreamUnavailableError, ApiError, NoResponder, LinkLost, Denied, TimeoutError) as exc:
-            # It is stored, and the newest message says all of it. This was the second copy.
-            _log.warning("what was written to a topic could not be noted in the bucket: %s", exc)
 
     async def seal(self, topic: str, error: str | None, deadline: float) -> None:
         """End a topic; see ``Backend.seal``. Raises ours, ``Unknown``, or what ``Session`` raises."""
@@ -127,23 +116,24 @@ class Writing:
         head = await self._heads.look(topic, deadline)
         if head.state is not None and head.state.seal is not None:
             return
-        intended = head.state or new_life(head)
+        intended = head.state or new_life(head, self._session.now)
         # First of all: a seal that a reader has seen must not be forgotten, whatever the server removes.
         await self._ledger.note(topic, intended._replace(seal=seal), head.sequence, deadline)
 
         def plan(head: Head) -> Draft | None:
             state = head.state
             if state is None:
-                state = intended if intended.grave == head.grave else new_life(head)
+                state = intended if intended.grave == head.grave else new_life(head, self._session.now)
             return None if state.seal is not None else Draft(Kind.CONTROL, state._replace(seal=seal))
 
         head = await self._committing.commit(topic, plan, deadline)
-        await self._note(topic, head, deadline)
+        if head.state is not None:
+            await self._ledger.add(topic, head.state, head.sequence, deadline)
 
 
-def new_life(head: Head) -> State:
+def new_life(head: Head, now: int) -> State:
     """Return the state of a topic that is about to be born."""
-    return State(random_incarnation(), head.grave)
+    return State(random_incarnation(), head.grave, touched=now)
 
 
 def packed(some: Sequence[int], entries: Sequence[Entry], room: int) -> Iterator[list[Part]]:
