@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import tailrace
+from tailrace import StreamClient, spi
 from tailrace.errors import CursorUnavailableError, DurableStreamUnavailableError
+from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.records import CLOSED
 from tailrace.testing.reading import drain, fill, numbered, payloads, read_until_lost, take
 from tailrace.testing.servers.nats import NatsServer
@@ -54,7 +56,9 @@ def test_what_the_servers_own_limit_removed_is_told_to_who_was_before_it(server:
 
 def test_a_live_reader_that_fell_behind_the_servers_own_limit_is_told(server: NatsServer, url: str) -> None:
     limit(server, url, max_msgs=3)
-    with tailrace.connect(url, buffer_records=1, page_records=1) as streams, tailrace.connect(url) as writing:
+    store = spi.open_store(parse_url(url), StoreOptions())
+    small = EngineOptions(buffer_records=1, page_records=1)
+    with StreamClient(store, options=small) as streams, tailrace.connect(url) as writing:
         with streams.topic("t").subscribe_from_beginning() as slow:
             take(slow, 1)
             for payload in numbered(20):

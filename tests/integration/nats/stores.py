@@ -12,6 +12,11 @@ def opened(url: str, *, create: bool = True, append_timeout: float = 10.0) -> "c
     return closing(store)
 
 
+def created(url: str) -> None:
+    """Make a store."""
+    opened(url).thing.close()
+
+
 def stored(store: spi.Backend, topic: str, *payloads: bytes) -> spi.Appended:
     """Append, in one entry."""
     (outcome,) = store.append([spi.Entry(topic, payloads)], 10.0)

@@ -6,7 +6,7 @@ import pytest
 from tests.faults.killing import survive
 from tests.http.reader import Reader, path_of
 from tests.http.server import LocalServer
-from tests.integration.nats.stores import contents, opened, stored
+from tests.integration.nats.stores import contents, created, opened, stored
 
 import tailrace
 from tailrace import spi
@@ -29,7 +29,7 @@ def url(request: pytest.FixtureRequest, cluster: NatsCluster) -> Iterator[str]:
         node.start()
     cluster.wait_until_whole()
     url = cluster.url(stream=STREAM, replicas="3", layout=request.param)
-    opened(url).close()
+    created(url)
     yield url
     for node in cluster.nodes.values():
         node.start()

@@ -8,14 +8,15 @@ import pytest
 from tests.integration.nats.stores import opened
 
 import tailrace
+from tailrace import StreamClient, spi
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
-from tailrace.options import EngineOptions
+from tailrace.options import EngineOptions, StoreOptions, parse_url
 from tailrace.testing.reading import numbered, payloads, take
 from tailrace.testing.servers.certificates import Certificates
 from tailrace.testing.servers.nats import NatsServer
 
 # Hints that do not come are made up for so late that the test fails.
-NO_FALLBACK = {"poll_healthy": 60.0, "poll_unsure": 60.0}
+NO_FALLBACK = EngineOptions(poll_healthy=60.0, poll_unsure=60.0)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,9 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 def works(url: str) -> None:
     """Append through one client, and hear of it in another."""
-    assert EngineOptions(**NO_FALLBACK)
-    with tailrace.connect(url, create=True) as streams, tailrace.connect(url, **NO_FALLBACK) as others:
-        with others.topic("t").subscribe_from_tail() as live:
+    with tailrace.connect(url, create=True) as streams:
+        store = spi.open_store(parse_url(url), StoreOptions())
+        with StreamClient(store, options=NO_FALLBACK) as others, others.topic("t").subscribe_from_tail() as live:
             assert live.receive(timeout=0.2) is None
             streams.topic("t").append_many(numbered(3))
             assert payloads(take(live, 3)) == numbered(3)
