@@ -7,13 +7,12 @@ follows it, a message without records is put there under the same comparison; wh
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tailrace.backends.nats.errors import NO_STREAM, WRONG_SEQUENCE, ApiError, Denied, LinkLost, NoResponder, explain
-from tailrace.backends.nats.frames import Frame, Kind, State, decode, encode
+from tailrace.backends.nats.frames import Frame, Kind, State, compose
 from tailrace.backends.nats.ground import Ground
 from tailrace.backends.nats.heads import Heads
 from tailrace.backends.nats.looking import Looking, left
@@ -23,6 +22,9 @@ from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 from tailrace.spi.identities import random_tag
 
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+
+NATS_HEADERS = 256
+"""Bytes that the headers of NATS may take."""
 
 PATIENCE = 0.4
 """The part of the time left that an answer is waited for, before it is found out what became of the message."""
@@ -104,11 +106,9 @@ class Committing:
         raise error or DurableStreamUnavailableError("other processes wrote to this topic first, again and again")
 
     async def _write(self, topic: str, head: Head, draft: Draft, deadline: float) -> Head:
-        data = encode(draft.kind, head.sequence, random_tag(), topic, draft.state, draft.payloads)
-        frame = decode(data)
+        frame = compose(draft.kind, head.sequence, random_tag(), topic, draft.state, draft.payloads)
         try:
-            async with asyncio.timeout(left(deadline) * PATIENCE):
-                sequence = await self._publish(topic, head.sequence, data)
+            sequence = await self._publish(topic, frame, left(deadline) * PATIENCE)
         except ApiError as exc:
             if exc.code in WRONG_SEQUENCE:
                 raise _NotStored from None
@@ -122,14 +122,12 @@ class Committing:
             sequence = await self._find_out(topic, head, frame, deadline, exc)
         return _after(sequence, frame, self._session.now)
 
-    async def _publish(self, topic: str, expected: int, data: bytes) -> int:
+    async def _publish(self, topic: str, frame: Frame, timeout: float) -> int:
         link = await self._session.link()
-        subject = self._ground.names.subject(topic)
-        if len(data) + 256 > link.client.max_payload:
-            raise StoreUnusableError(
-                f"a message of {len(data)} bytes is over the server's max_payload of {link.client.max_payload}: raise it"
-            )
-        answer = answer_of(await link.ask(subject, data, {EXPECTED: str(expected)}))
+        subject, size, most = self._ground.names.subject(topic), len(frame.data), link.client.max_payload
+        if size + NATS_HEADERS > most:
+            raise StoreUnusableError(f"a message of {size} bytes is over the server's max_payload of {most}: raise it")
+        answer = answer_of(await link.ask(subject, frame.data, {EXPECTED: str(frame.previous)}, timeout))
         return int(answer["seq"])
 
     async def _ask_for_stream(self, topic: str, deadline: float) -> None:
@@ -156,17 +154,15 @@ class Committing:
 
     async def _find_out(self, topic: str, head: Head, frame: Frame, deadline: float, why: BaseException) -> int:
         """Return under which number a message was stored whose answer did not come."""
-        fence = encode(Kind.CONTROL, head.sequence, random_tag(), topic, frame.state)
-        fenced = decode(fence)
+        fence = compose(Kind.CONTROL, head.sequence, random_tag(), topic, frame.state)
         while left(deadline) > 0:
             try:
                 found = await self._looking.next(topic, head.sequence, deadline)
                 if found is None and frame.kind is not Kind.END:
-                    async with asyncio.timeout(left(deadline)):
-                        await self._publish(topic, head.sequence, fence)
+                    await self._publish(topic, fence, left(deadline))
                     raise _NotStored
                 if found is not None:
-                    return _judge(found, head, frame, fenced, self._session.name)
+                    return _judge(found, head, frame, fence, self._session.name)
             except ApiError as exc:
                 if exc.code not in WRONG_SEQUENCE:
                     break

@@ -6,7 +6,7 @@ everything, and a look at one message is a look at a topic. Numbers are big-endi
 
 from collections.abc import Sequence
 from enum import IntEnum
-from struct import Struct, unpack_from
+from struct import Struct, pack, unpack_from
 from typing import NamedTuple
 
 from tailrace.errors import StoreUnusableError
@@ -130,8 +130,8 @@ def index_of(place: int) -> int:
     return place & (MOST_RECORDS - 1)
 
 
-def encode(kind: Kind, previous: int, tag: int, name: str, state: State, payloads: Sequence[bytes] = ()) -> bytes:
-    """Return a message's bytes."""
+def compose(kind: Kind, previous: int, tag: int, name: str, state: State, payloads: Sequence[bytes] = ()) -> Frame:
+    """Return a message, and its bytes in it."""
     named = name.encode()
     reason = b"" if state.seal is None or state.seal.error is None else state.seal.error.encode()
     sealed = 0 if state.seal is None else 1 if state.seal.error is None else 2 + len(reason)
@@ -153,8 +153,10 @@ def encode(kind: Kind, previous: int, tag: int, name: str, state: State, payload
         sealed,
         len(payloads),
     )
-    lengths = Struct(f">{len(payloads)}I").pack(*map(len, payloads))
-    return b"".join((header, named, reason, lengths, *payloads))
+    lengths = tuple(map(len, payloads))
+    start = len(header) + len(named) + len(reason) + PER_RECORD * len(lengths)
+    data = b"".join((header, named, reason, pack(f">{len(lengths)}I", *lengths), *payloads))
+    return Frame(kind, previous, tag, name, state, lengths, data, start)
 
 
 def decode(data: bytes) -> Frame:

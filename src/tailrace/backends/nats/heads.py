@@ -51,6 +51,10 @@ class Heads:
 
     def keep(self, topic: str, head: Head) -> None:
         """Remember what this process has just written."""
+        if head.state is not None and head.state.seal is not None:
+            # Nothing is published to such a topic, so the server would never say that it has been deleted since.
+            self.drop(topic)
+            return
         self._known[topic] = head
         self._known.move_to_end(topic)
         if len(self._known) > KEPT:

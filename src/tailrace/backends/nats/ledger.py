@@ -13,7 +13,7 @@ from typing import Any
 from tailrace.backends.nats.errors import NO_MESSAGE, WRONG_SEQUENCE, ApiError, Denied, LinkLost, NoResponder
 from tailrace.backends.nats.frames import State
 from tailrace.backends.nats.ground import Ground
-from tailrace.backends.nats.session import Session, answer_of
+from tailrace.backends.nats.session import PATIENCE, Session, answer_of
 from tailrace.errors import DurableStreamUnavailableError
 from tailrace.spi import Seal
 
@@ -119,7 +119,7 @@ class Ledger:
 
         async def put() -> dict[str, Any]:
             link = await self._session.link()
-            return answer_of(await link.ask(self._ground.names.key(topic), payload, headers))
+            return answer_of(await link.ask(self._ground.names.key(topic), payload, headers, PATIENCE))
 
         try:
             await self._session.persist(put, deadline)

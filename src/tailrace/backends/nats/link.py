@@ -38,6 +38,7 @@ class Link:
     def __init__(self, what: str) -> None:
         self.lost: BaseException | None = None
         self.client = Client()
+        self._loop = asyncio.get_running_loop()
         self._what = what
         self._inbox = ""
         self._next = 0
@@ -94,19 +95,20 @@ class Link:
         told = self.client.connected_server_version
         return told.major, told.minor, told.patch
 
-    async def ask(self, subject: str, payload: bytes, headers: Mapping[str, str] | None = None) -> Msg:
-        """Send a question and wait for its answer. Leaves waiting too long to ``asyncio.timeout``.
+    async def ask(self, subject: str, payload: bytes, headers: Mapping[str, str] | None, timeout: float) -> Msg:
+        """Send a question and wait for its answer.
 
         Raises:
+            TimeoutError: None came in time; what was sent may have arrived.
             LinkLost: The connection ended; what was sent may have arrived.
             NoResponder: Nobody heard it.
             Denied: This user may not ask.
         """
-        return (await self._wait_for(_Question(subject, None), payload, headers))[0]
+        return (await self._wait_for(_Question(subject, None), payload, headers, timeout))[0]
 
-    async def fetch(self, subject: str, payload: bytes, complete: Callable[[Msg], bool]) -> list[Msg]:
-        """Send a question and wait for answers until ``complete`` says of one that it is the last. Raises as ``ask``."""
-        return await self._wait_for(_Question(subject, complete), payload, None)
+    async def fetch(self, subject: str, payload: bytes, complete: Callable[[Msg], bool], timeout: float) -> list[Msg]:
+        """Send a question, and wait for answers until ``complete`` says of one that it is the last. Raises as ``ask``."""
+        return await self._wait_for(_Question(subject, complete), payload, None, timeout)
 
     async def listen(self, subject: str, told: Callable[[Msg], None]) -> Subscription:
         """Have ``told`` called, in this thread, with each message on a subject; returns before the server knows."""
@@ -141,16 +143,21 @@ class Link:
         except Exception as exc:  # noqa: BLE001 - whatever state the driver was in, it is of no use any more
             _log.debug("%s: %s while closing", self._what, exc)
 
-    async def _wait_for(self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None) -> list[Msg]:
+    async def _wait_for(
+        self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None, timeout: float
+    ) -> list[Msg]:
         if self.lost is not None:
             raise LinkLost(str(self.lost))
         self._next += 1
         token = str(self._next)
         self._asked[token] = question
+        # Cheaper than the context of asyncio that does the same, and this runs for every append.
+        bell = self._loop.call_later(max(0.0, timeout), question.fail, TimeoutError())
         try:
             await self.client.publish(question.subject, payload, self._inbox + token, cast("Any", headers))
             return await question.answered
         finally:
+            bell.cancel()
             self._asked.pop(token, None)
 
     def _heard(self, msg: Msg) -> None:
@@ -239,6 +246,6 @@ class _Ear:
     def set_result(self, msg: Msg) -> None:
         try:
             self._told(msg)
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is
             # The driver would stop reading without a word.
             _log.exception("a message from NATS could not be taken")

@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 from tailrace.backends.nats.errors import NO_MESSAGE, NO_STREAM, ApiError
 from tailrace.backends.nats.ground import Ground
 from tailrace.backends.nats.names import DIGEST
-from tailrace.backends.nats.session import API, Session, encoded
+from tailrace.backends.nats.session import API, PATIENCE, Session, encoded
 from tailrace.backends.nats.stored import Stored, from_answer, from_headers
 from tailrace.errors import DurableStreamUnavailableError
 
@@ -104,7 +104,7 @@ class Looking:
 
         async def fetch() -> list[Msg]:
             link = await self._session.link()
-            return await link.fetch(subject, payload, _is_last if batch else _is_any)
+            return await link.fetch(subject, payload, _is_last if batch else _is_any, PATIENCE)
 
         answers: list[Msg] = await self._session.persist(fetch, deadline)
         status = (answers[-1].headers or {}).get("Status", "")

@@ -4,8 +4,8 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from nats.aio.msg import Msg
 
@@ -14,7 +14,12 @@ from tailrace.backends.nats.link import Link
 from tailrace.backends.nats.location import Location
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
 
+T = TypeVar("T")
+
 API = "$JS.API."
+
+PATIENCE = 2.0
+"""Seconds that an answer is waited for before the question is asked again."""
 
 PAUSE = 0.05
 """Seconds between two tries of what nobody answers, at first."""
@@ -100,18 +105,18 @@ class Session:
             LinkLost, Denied: As ``Link.ask`` says.
         """
         link = await self.link()
-        return answer_of(await link.ask(API + subject, encoded(body)))
+        return answer_of(await link.ask(API + subject, encoded(body), None, PATIENCE))
 
     async def insist(self, subject: str, body: Mapping[str, Any] | None, deadline: float) -> dict[str, Any]:
         """Ask what may be asked twice, until there is an answer or the time is over. Raises as ``ask``."""
         return await self.persist(lambda: self.ask(subject, body), deadline)
 
-    async def persist(self, asked: Callable[[], Any], deadline: float, *, patience: float = 2.0) -> Any:
+    async def persist(self, asked: Callable[[], Awaitable[T]], deadline: float) -> T:
         """Do again what failed because nobody was there, until a deadline of ``time.monotonic``."""
         pause = PAUSE
         while True:
             try:
-                async with asyncio.timeout(max(0.01, min(patience, deadline - time.monotonic()))):
+                async with asyncio.timeout(max(0.01, min(PATIENCE, deadline - time.monotonic()))):
                     return await asked()
             except StoreUnusableError:
                 raise
