@@ -70,6 +70,7 @@ class NatsStore(Handle, NatsMaintenance):
     @override
     def capabilities(self) -> Capabilities:
         ground = self._core.ground
+        room = ground.max_payload - OVERHEAD
         return Capabilities(
             store=f"NATS JetStream {'.'.join(map(str, ground.version))}",
             durable=True,
@@ -79,7 +80,8 @@ class NatsStore(Handle, NatsMaintenance):
             atomic_batches=False,
             gevent="native-thread",
             fork="reopens",
-            max_payload=min(limits.MAX_PAYLOAD_BYTES, ground.max_payload - OVERHEAD),
+            max_payload=min(limits.MAX_PAYLOAD_BYTES, room),
+            limited_by="the limit of this library" if room > limits.MAX_PAYLOAD_BYTES else "max_payload of the NATS server",
             notes=ground.notes,
         )
 

@@ -13,6 +13,7 @@ WRONG_SEQUENCE = frozenset({10071, 10164})
 
 NO_MESSAGE = 10037
 NO_STREAM = 10059
+NO_JETSTREAM = 10076
 
 _UNUSABLE = {
     10003: "can not place a stream on its servers: lower replicas=, or add servers",

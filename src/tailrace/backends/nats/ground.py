@@ -146,8 +146,8 @@ class Ground:
         version = self._session.version
         if replicas > 1 and version < BATCHED:
             raise StoreUnusableError(
-                f"{self._session.name} is NATS {'.'.join(map(str, version))}, which between several replicas may accept "
-                "two appends in the same place: use NATS 2.11 or newer, or replicas=1"
+                f"several replicas are not safe on NATS {'.'.join(map(str, version))} ({self._session.name}), which may "
+                "accept two appends in the same place: use NATS 2.11 or newer, or replicas=1"
             )
 
     def _check(self, settings: Mapping[str, Any]) -> None:

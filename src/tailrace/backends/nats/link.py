@@ -6,8 +6,10 @@ end. A connection that has ended is never used again.
 """
 
 import asyncio
+import functools
 import logging
 import re
+import ssl
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
@@ -24,7 +26,11 @@ PULSE = 5
 MISSED = 2
 """So many without an answer end the connection."""
 
+CLOSING = 0.5
+"""Seconds that are waited for the end of a connection that is closed."""
+
 _log = logging.getLogger("tailrace.store")
+_SECRETS = ("user", "password", "token")
 _DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"', re.IGNORECASE)
 
 
@@ -63,6 +69,10 @@ class Link:
             self._end(self._trouble or LinkLost(f"{self._what} closed the connection"))
 
         tls = {} if location.tls is None else location.tls.settings()
+        login: dict[str, Any] = dict(location.login)
+        if location.tls is not None:
+            # Asked for when the connection is encrypted, or is not going to be: then they must not be sent.
+            login |= {name: functools.partial(self._secret, login[name]) for name in _SECRETS if name in login}
         try:
             async with asyncio.timeout(timeout):
                 await self.client.connect(
@@ -79,13 +89,15 @@ class Link:
                     connect_timeout=max(1, int(timeout)),
                     ping_interval=PULSE,
                     max_outstanding_pings=MISSED,
-                    **location.login,
+                    **login,
                     **tls,
                 )
         except Exception as exc:
             # The driver says that it has no servers left; what was wrong with them, it told before.
             raise self._trouble or exc from exc
         self._trouble = None
+        if location.tls is not None:
+            self._secret("")
         self._inbox = self.client.new_inbox() + "."
         await self.listen(self._inbox + "*", self._heard)
 
@@ -94,6 +106,22 @@ class Link:
         """The server's release."""
         told = self.client.connected_server_version
         return told.major, told.minor, told.patch
+
+    @property
+    def jetstream(self) -> bool:
+        """Whether the server says that it has JetStream."""
+        return bool(self._greeting.get("jetstream"))
+
+    @property
+    def _greeting(self) -> Mapping[str, Any]:
+        # The driver keeps it, and shows only parts of it.
+        greeting: Mapping[str, Any] = getattr(self.client, "_server_info", {})
+        return greeting
+
+    def _secret(self, secret: str) -> str:
+        if not (self._greeting.get("tls_required") or self.client.options.get("tls_handshake_first")):
+            raise ssl.SSLError("the server does not speak TLS")
+        return secret
 
     async def ask(self, subject: str, payload: bytes, headers: Mapping[str, str] | None, timeout: float) -> Msg:
         """Send a question and wait for its answer.
@@ -139,7 +167,9 @@ class Link:
         """Close it. Idempotent; raises nothing."""
         self._end(LinkLost("the connection was closed"))
         try:
-            await self.client.close()
+            # A handshake that failed leaves the driver waiting for an end that never comes.
+            async with asyncio.timeout(CLOSING):
+                await self.client.close()
         except Exception as exc:  # noqa: BLE001 - whatever state the driver was in, it is of no use any more
             _log.debug("%s: %s while closing", self._what, exc)
 

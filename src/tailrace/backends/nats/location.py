@@ -127,12 +127,13 @@ def _server(scheme: str, host: str) -> str:
 
 def _login_of(login: str, settings: dict[str, str]) -> dict[str, Any]:
     ways = [name for name in ("creds", "nkey") if name in settings]
+    for way in ways:
+        if not Path(settings[way]).is_file():
+            raise InvalidArgumentError(f"{way}= names no file: {settings[way]}")
     if len(ways) + bool(login) > 1:
         raise InvalidArgumentError("say who you are in one way: user and password, a token, creds= or nkey=")
     if ways:
         (way,) = ways
-        if not Path(settings[way]).is_file():
-            raise InvalidArgumentError(f"{way}= names no file: {settings[way]}")
         return {"user_credentials" if way == "creds" else "nkeys_seed": settings[way]}
     user, colon, password = login.partition(":")
     if not login:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nats.aio.msg import Msg
 
-from tailrace.backends.nats.errors import ApiError, LinkLost, NoResponder, explain_connecting
+from tailrace.backends.nats.errors import NO_JETSTREAM, ApiError, LinkLost, NoResponder, explain_connecting
 from tailrace.backends.nats.link import Link
 from tailrace.backends.nats.location import Location
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
@@ -112,15 +112,18 @@ class Session:
         return await self.persist(lambda: self.ask(subject, body), deadline)
 
     async def persist(self, asked: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """Do again what failed because nobody was there, until a deadline of ``time.monotonic``."""
+        """Do again what failed because nobody answered, until a deadline of ``time.monotonic``.
+
+        A server that can not be reached is not tried again: whoever rides out an outage does so above.
+        """
         pause = PAUSE
         while True:
             try:
                 async with asyncio.timeout(max(0.01, min(PATIENCE, deadline - time.monotonic()))):
                     return await asked()
-            except StoreUnusableError:
-                raise
-            except (DurableStreamUnavailableError, NoResponder, LinkLost, TimeoutError):
+            except (NoResponder, LinkLost, TimeoutError) as exc:
+                if isinstance(exc, NoResponder) and self._link is not None and not self._link.jetstream:
+                    raise ApiError(NO_JETSTREAM, "no responders") from exc
                 if time.monotonic() + pause >= deadline:
                     raise
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

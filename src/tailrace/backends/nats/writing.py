@@ -114,19 +114,23 @@ class Writing:
         """End a topic; see ``Backend.seal``. Raises ours, ``Unknown``, or what ``Session`` raises."""
         seal = Seal(error)
         head = await self._heads.look(topic, deadline)
-        if head.state is not None and head.state.seal is not None:
-            return
         intended = head.state or new_life(head, self._session.now)
-        # First of all: a seal that a reader has seen must not be forgotten, whatever the server removes.
-        await self._ledger.note(topic, intended._replace(seal=seal), head.sequence, deadline)
+        if head.sequence and head.state is not None:
+            if head.state.seal is not None:
+                return
+            # First of all: a seal that a reader has seen must not be forgotten, whatever the server removes.
+            await self._ledger.note(topic, intended._replace(seal=seal), head.sequence, deadline)
 
         def plan(head: Head) -> Draft | None:
             state = head.state
             if state is None:
                 state = intended if intended.grave == head.grave else new_life(head, self._session.now)
-            return None if state.seal is not None else Draft(Kind.CONTROL, state._replace(seal=seal))
+            if state.seal is None:
+                return Draft(Kind.CONTROL, state._replace(seal=seal))
+            # Where only the bucket knows of the seal, an append that is on its way would be stored behind it.
+            return None if head.sequence else Draft(Kind.CONTROL, state)
 
-        head = await self._committing.commit(topic, plan, deadline)
+        head = await self._committing.commit(topic, plan, deadline, fresh=True)
         if head.state is not None:
             await self._ledger.add(topic, head.state, head.sequence, deadline)
 
