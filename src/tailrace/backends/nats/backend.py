@@ -81,7 +81,9 @@ class NatsStore(Handle, NatsMaintenance):
             gevent="native-thread",
             fork="reopens",
             max_payload=min(limits.MAX_PAYLOAD_BYTES, room),
-            limited_by="the limit of this library" if room > limits.MAX_PAYLOAD_BYTES else "max_payload of the NATS server",
+            limited_by="the limit of this library"
+            if room > limits.MAX_PAYLOAD_BYTES
+            else "max_payload of the NATS server",
             notes=ground.notes,
         )
 

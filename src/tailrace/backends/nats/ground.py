@@ -102,6 +102,12 @@ class Ground:
         if bucket is None or (names.shared and store is None):
             return False
         self._read(store if store is not None else bucket)
+        if not names.shared:
+            # The first page of them: who sets limits on one stream by hand sets them on others.
+            body = {"subject": names.topics}
+            answer = await self._session.insist("STREAM.LIST", body, deadline)
+            found = {limit for each in answer.get("streams") or () for limit in _limits_of(each["config"])}
+            self.limited = tuple(sorted(found))
         return True
 
     async def make(self, deadline: float) -> None:
@@ -138,7 +144,8 @@ class Ground:
         stamp = info.get("ts")
         if stamp:
             self._session.ahead = microseconds(stamp) / 1e6 - time.time()
-        self.limited = tuple(name for name in _LIMITS if (settings.get(name) or -1) > 0) if self.names.shared else ()
+        if self.names.shared:
+            self.limited = _limits_of(settings)
         self._check_version(self.replicas)
         self._check(settings)
 
@@ -146,8 +153,8 @@ class Ground:
         version = self._session.version
         if replicas > 1 and version < BATCHED:
             raise StoreUnusableError(
-                f"several replicas are not safe on NATS {'.'.join(map(str, version))} ({self._session.name}), which may "
-                "accept two appends in the same place: use NATS 2.11 or newer, or replicas=1"
+                f"{self._session.name} is NATS {'.'.join(map(str, version))}, which with several replicas may accept two "
+                "appends in the same place: use NATS 2.11 or newer, or replicas=1"
             )
 
     def _check(self, settings: Mapping[str, Any]) -> None:
@@ -174,6 +181,10 @@ class Ground:
             await self._session.insist(f"STREAM.UPDATE.{settings['name']}", {**there, **changed}, deadline)
 
 
+def _limits_of(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(name for name in _LIMITS if (settings.get(name) or -1) > 0)
+
+
 _LIMITS = ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject")
 
 
@@ -187,6 +198,8 @@ def stream_settings(names: Names, replicas: int | None, topic: str | None = None
         "retention": "limits",
         # Nothing is removed by the server: a message that does not fit is refused.
         "discard": "new",
+        # Nothing is recognized by an id of its own, so none has to be remembered: the least that there is.
+        "duplicate_window": 100_000_000,
         "allow_direct": True,
         "republish": {
             "src": names.topics if topic is None else names.subject(topic),

@@ -94,6 +94,8 @@ class Link:
                 )
         except Exception as exc:
             # The driver says that it has no servers left; what was wrong with them, it told before.
+            if self._greeting.get("tls_verify") and (location.tls is None or location.tls.cert is None):
+                raise ssl.SSLError("the server wants a certificate of the client: name tls_cert= and tls_key=") from exc
             raise self._trouble or exc from exc
         self._trouble = None
         if location.tls is not None:
