@@ -2,8 +2,8 @@
 
 Everything happens on one native thread (``loop.py``), over one connection (``link.py``, ``session.py``). Messages:
 ``frames.py``. Reading: ``looking.py``, ``reading.py``, ``pages.py``. Changing: ``committing.py``, ``writing.py``. Being
-told: ``watch.py``, ``news.py``. The stream and the bucket: ``ground.py``, ``ledger.py``. Operations: ``maintenance.py``,
-``sweep.py``. How the servers are set: ``examination.py``.
+told: ``watch.py``, ``news.py``. The stream and the bucket: ``ground.py``, ``ledger.py``. Operations:
+``maintenance.py``, ``upkeep.py``, ``sweep.py``. How the servers are set: ``examination.py``.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from typing_extensions import override
 from tailrace import limits
 from tailrace.backends.handle import Handle, patience
 from tailrace.backends.nats.core import Core
+from tailrace.backends.nats.examination import examine
 from tailrace.backends.nats.frames import OVERHEAD
 from tailrace.backends.nats.location import Location, locate
 from tailrace.backends.nats.maintenance import NatsMaintenance
@@ -29,13 +30,15 @@ from tailrace.spi import (
     Bounds,
     Capabilities,
     Entry,
+    Examinable,
+    Findings,
     ReadOutcome,
     ReadRequest,
     Unborn,
 )
 
 
-class NatsStore(Handle, NatsMaintenance):
+class NatsStore(Handle, NatsMaintenance, Examinable):
     """One handle on a NATS server or cluster. Thread-safe; reopens after a fork.
 
     Also implements ``Maintenance`` and ``Examinable``.
@@ -116,9 +119,13 @@ class NatsStore(Handle, NatsMaintenance):
         self._core.run(lambda deadline: self._core.writing.seal(topic, error, deadline))
 
     @override
+    def examine(self) -> Findings:
+        self._check_open()
+        return self._core.run(lambda deadline: examine(self._core, deadline))
+
+    @override
     def _open_watch(self) -> Vigil:
-        core = self._core
-        return NatsWatch(core.loop, core.session, core.ground.names, self._news, core.patience)
+        return NatsWatch(self._core, self._news)
 
     @override
     def _disconnect(self) -> None:

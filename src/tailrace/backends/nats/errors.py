@@ -102,7 +102,8 @@ def explain_connecting(exc: BaseException, what: str) -> DurableStreamUnavailabl
     lower = said.lower()
     if "authorization violation" in lower or "authentication" in lower or "nonce" in lower:
         return StoreUnusableError(
-            f"{what} does not accept this login: put user and password or a token into the URL, or name creds= or nkey= "
+            f"{what} does not accept this login: put user and password or a token into the URL, or name creds= or "
+            f"nkey= "
             f"[{said}]"
         )
     if "nkeys" in lower:

@@ -17,7 +17,7 @@ MOST_RECORDS = 1 << INDEX_BITS
 """Records in one message: a position has that much room for their index."""
 
 OVERHEAD = 2048
-"""Bytes that a message may need for everything but its records: the header, the name, a reason, and NATS's own headers."""
+"""Bytes that a message may need beside its records: the header, the name, a reason, and NATS's own headers."""
 
 PER_RECORD = 4
 
@@ -42,7 +42,7 @@ class State(NamedTuple):
         horizon: Those of the record just before the earliest that is retained.
         records: Ever appended, with ``size`` bytes of payload.
         gone: How many of them are before the horizon, with ``gone_size`` bytes.
-        touched: When the last record was appended, or else the topic was created, in microseconds of the server's clock.
+        touched: When the last record was appended, or the topic created, in microseconds of the server's clock.
     """
 
     incarnation: int

@@ -58,9 +58,9 @@ class Ground:
         """What an acknowledgement means."""
         if self.replicas == 1:
             return (
-                "An acknowledged record is in the server's files, which it flushes to the disk every two minutes unless "
-                "sync_interval says otherwise: it outlives a crash of the server, and with sync_interval: always one of "
-                "the machine."
+                "An acknowledged record is in the server's files, which it flushes to the disk every two minutes "
+                "unless sync_interval says otherwise: it outlives a crash of the server, and with sync_interval: always "
+                "one of the machine."
             )
         return (
             f"An acknowledged record is on most of {self.replicas} servers, each of which flushes its files every two "
@@ -77,8 +77,8 @@ class Ground:
         ]
         if self.limited:
             notes.append(
-                f"The stream has {', '.join(self.limited)} set: the server may remove records by itself, and then a place "
-                "at the end of a topic that it emptied is told as lost, although nothing was."
+                f"The stream has {', '.join(self.limited)} set: the server may remove records by itself, and then a "
+                "place at the end of a topic that it emptied is told as lost, although nothing was."
             )
         return tuple(notes)
 
@@ -153,8 +153,8 @@ class Ground:
         version = self._session.version
         if replicas > 1 and version < BATCHED:
             raise StoreUnusableError(
-                f"{self._session.name} is NATS {'.'.join(map(str, version))}, which with several replicas may accept two "
-                "appends in the same place: use NATS 2.11 or newer, or replicas=1"
+                f"{self._session.name} is NATS {'.'.join(map(str, version))}, which with several replicas may accept "
+                "two appends in the same place: use NATS 2.11 or newer, or replicas=1"
             )
 
     def _check(self, settings: Mapping[str, Any]) -> None:

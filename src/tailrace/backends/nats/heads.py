@@ -49,6 +49,11 @@ class Heads:
         head = self._known.get(topic)
         return await self.look(topic, deadline) if head is None else head
 
+    def written(self, topic: str) -> int:
+        """Return the sequence of the last message that this process wrote on this connection, 0 for none."""
+        head = self._known.get(topic) if self._era == self._session.era else None
+        return 0 if head is None else head.sequence
+
     def keep(self, topic: str, head: Head) -> None:
         """Remember what this process has just written."""
         if head.state is not None and head.state.seal is not None:

@@ -137,8 +137,19 @@ class Link:
         return (await self._wait_for(_Question(subject, None), payload, headers, timeout))[0]
 
     async def fetch(self, subject: str, payload: bytes, complete: Callable[[Msg], bool], timeout: float) -> list[Msg]:
-        """Send a question, and wait for answers until ``complete`` says of one that it is the last. Raises as ``ask``."""
+        """Send a question, and wait for answers until ``complete`` says that one is the last. Raises as ``ask``."""
         return await self._wait_for(_Question(subject, complete), payload, None, timeout)
+
+    async def stream(self, subject: str, payload: bytes, complete: Callable[[Msg], bool], timeout: float) -> list[Msg]:
+        """As ``fetch``, for answers that come under other subjects than the one they are sent to."""
+        question = _Question(subject, complete)
+        inbox = self.client.new_inbox()
+        subscription = await self.listen(inbox, question.take)
+        try:
+            return await self._wait_for(question, payload, None, timeout, inbox)
+        finally:
+            if self.lost is None:
+                await subscription.unsubscribe()
 
     async def listen(self, subject: str, told: Callable[[Msg], None]) -> Subscription:
         """Have ``told`` called, in this thread, with each message on a subject; returns before the server knows."""
@@ -176,7 +187,7 @@ class Link:
             _log.debug("%s: %s while closing", self._what, exc)
 
     async def _wait_for(
-        self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None, timeout: float
+        self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None, timeout: float, inbox: str = ""
     ) -> list[Msg]:
         if self.lost is not None:
             raise LinkLost(str(self.lost))
@@ -186,7 +197,7 @@ class Link:
         # Cheaper than the context of asyncio that does the same, and this runs for every append.
         bell = self._loop.call_later(max(0.0, timeout), question.fail, TimeoutError())
         try:
-            await self.client.publish(question.subject, payload, self._inbox + token, cast("Any", headers))
+            await self.client.publish(question.subject, payload, inbox or self._inbox + token, cast("Any", headers))
             return await question.answered
         finally:
             bell.cancel()

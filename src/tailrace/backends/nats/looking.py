@@ -4,17 +4,19 @@ Where a topic stands is asked of the leader: another replica may answer from beh
 any of them, because each message names the one before it, and so a short answer is a prefix and never something else.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nats.aio.msg import Msg
 
+from tailrace.backends.nats.consuming import consume
 from tailrace.backends.nats.errors import NO_MESSAGE, NO_STREAM, ApiError
 from tailrace.backends.nats.ground import Ground
 from tailrace.backends.nats.names import DIGEST
 from tailrace.backends.nats.session import API, PATIENCE, Session, encoded
-from tailrace.backends.nats.stored import Stored, from_answer, from_headers
+from tailrace.backends.nats.stored import Stored, checked, from_answer, from_headers
 from tailrace.errors import DurableStreamUnavailableError
 
 MOST_MESSAGES = 1024
@@ -69,16 +71,32 @@ class Looking:
         return Run(messages, last.get("Nats-Num-Pending", "0") == "0")
 
     async def _run_of_single(self, topic: str, start: int, count: int, size: int, deadline: float) -> Run:
-        messages: list[Stored] = []
-        at = start - 1
-        while len(messages) < count and size > 0:
-            found = await self.next(topic, at, deadline)
-            if found is None:
-                return Run(messages, whole=True)
-            messages.append(found)
-            size -= len(found.frame.data)
-            at = found.sequence
-        return Run(messages, whole=False)
+        first, newest = await asyncio.gather(self.next(topic, start - 1, deadline), self.newest(topic, deadline))
+        if first is None or newest is None:
+            return Run([], whole=True)
+        messages = [first]
+        size -= len(first.frame.data)
+        while len(messages) < count and size > 0 and messages[-1].sequence < newest.sequence:
+            start = messages[-1].sequence + 1
+            if len(messages) == 1:
+                # Most readers stand at the tail: the one message that is new for them needs no consumer.
+                found = await self.next(topic, start - 1, deadline)
+                some = [] if found is None else [found]
+            else:
+                some = await self._consumed(topic, start, min(count - len(messages), MOST_MESSAGES), size, deadline)
+            messages += some
+            size -= sum(len(each.frame.data) for each in some)
+            if not some:
+                return Run(messages, whole=False)
+        return Run(messages, whole=messages[-1].sequence >= newest.sequence)
+
+    async def _consumed(self, topic: str, start: int, count: int, size: int, deadline: float) -> list[Stored]:
+        names = self._ground.names
+        stream, subject = names.stream(topic), names.subject(topic)
+        found = await self._session.persist(
+            lambda: consume(self._session, stream, subject, start, count, size), deadline
+        )
+        return [checked(each, topic) for each in found]
 
     async def _one(self, topic: str, body: Mapping[str, Any], deadline: float) -> Stored | None:
         return await self._look(self._ground.names.stream(topic), body, topic, deadline)

@@ -18,8 +18,8 @@ GRACE = 1.0
 """Seconds past its time after which nobody waits for work any more that ought to have ended by itself."""
 
 _left_behind: list[object] = []
-"""Loops of a parent process. Closing one in a child would take the parent's descriptors out of the set that it waits on,
-which both have; so would the collector."""
+"""Loops of a parent process. Closing one in a child would take the parent's descriptors out of the set that it waits
+on, which both have; so would the collector."""
 
 
 class Loop:

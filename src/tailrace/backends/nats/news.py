@@ -1,10 +1,10 @@
 """Records that came along with their hints, until the read that the hint leads to.
 
-The server repeats each stored message for whoever follows its topic, and the message names the record before it. Whoever
-stands exactly there may take what it carries for a page that was read at the moment of the append, which saves a live
-record the way to the server and back. The page says that there is more, so that a real look always follows, which tells
-of a seal and of whatever was missed. Whether a place holds is never answered from here. Noted by the loop's thread, taken
-by any.
+The server repeats each stored message for whoever follows its topic, and the message names the record before it.
+Whoever stands exactly there may take what it carries for a page that was read at the moment of the append, which saves
+a live record the way to the server and back. The page says that there is more, so that a real look always follows,
+which tells of a seal and of whatever was missed. Whether a place holds is never answered from here. Noted by the loop's
+thread, taken by any.
 """
 
 from collections.abc import Collection

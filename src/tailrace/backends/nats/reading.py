@@ -5,7 +5,7 @@ the end of a life only ever move one way: what holds at the second look held at 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tailrace.backends.nats.errors import ApiError, Denied, LinkLost, NoResponder, explain
 from tailrace.backends.nats.frames import sequence_of
@@ -29,7 +29,7 @@ from tailrace.spi import (
 )
 
 ELECTION = 10.0
-"""Seconds for which a leader that was deposed may still answer: so long a place beyond its tail is not believed lost."""
+"""Seconds for which a leader that was deposed may still answer: so long a place beyond its tail may yet hold."""
 
 CHUNK = 256
 """Topics that are read at once."""
@@ -45,6 +45,17 @@ class Reading:
         self._heads = heads
         self._tombstone_for = tombstone_for
         self._beyond: dict[str, float] = {}
+        self._hinted: dict[str, int] = {}
+
+    def hinted(self, topic: str, sequence: int) -> None:
+        """Note that a message is stored: a replica that does not have it yet has not answered for the topic."""
+        if self._ground.replicas > 1:
+            self._hinted[topic] = sequence
+
+    def forget(self, topics: Iterable[str] | None = None) -> None:
+        """Drop what was noted, of topics that nobody follows any more, or of all."""
+        for topic in tuple(self._hinted) if topics is None else topics:
+            self._hinted.pop(topic, None)
 
     async def bounds(self, topic: str, deadline: float) -> Bounds | Unborn:
         """Return where a topic stands."""
@@ -93,13 +104,14 @@ class Reading:
                 request.topic, start, max(2, count), request.max_bytes + self._session.max_payload, deadline
             )
             messages += run.messages
-            head = head_of(messages[-1]) if run.whole and messages else await self._heads.look(request.topic, deadline)
+            whole = run.whole and (not messages or messages[-1].sequence >= self._least(request.topic))
+            head = head_of(messages[-1]) if whole and messages else await self._heads.look(request.topic, deadline)
             outcome = page(request, after, messages, head)
             if self._is_beyond(request.topic, after, head):
                 return await self._doubt(request.topic)
             if outcome is not None:
                 return outcome
-            if run.whole and messages and messages[-1].sequence >= head.sequence:
+            if whole and messages and messages[-1].sequence >= head.sequence:
                 return PositionLost("records after this place were removed by somebody else")
             if run.messages:
                 start = messages[-1].sequence + 1
@@ -108,6 +120,12 @@ class Reading:
                 await asyncio.sleep(PAUSE)
             if left(deadline) <= 0:
                 raise TimeoutError
+
+    def _least(self, topic: str) -> int:
+        """Return the sequence that whoever answers for a topic must have reached."""
+        if self._ground.replicas == 1:
+            return 0
+        return max(self._hinted.get(topic, 0), self._heads.written(topic))
 
     def _is_beyond(self, topic: str, after: Boundary, head: Head) -> bool:
         if self._ground.replicas == 1 or head.sequence >= sequence_of(after.position):

@@ -67,7 +67,7 @@ def from_headers(headers: Mapping[str, str], data: bytes, topic: str | None) -> 
         StoreUnusableError: It is none of ours, or of another topic.
     """
     stamp = headers.get("Nats-Time-Stamp")
-    return _checked(Stored(int(headers["Nats-Sequence"]), microseconds(stamp) if stamp else 0, decode(data)), topic)
+    return checked(Stored(int(headers["Nats-Sequence"]), microseconds(stamp) if stamp else 0, decode(data)), topic)
 
 
 def from_answer(message: Mapping[str, Any], topic: str | None) -> Stored:
@@ -77,7 +77,7 @@ def from_answer(message: Mapping[str, Any], topic: str | None) -> Stored:
         StoreUnusableError: It is none of ours, or of another topic.
     """
     data = base64.b64decode(message.get("data") or "")
-    return _checked(Stored(message["seq"], microseconds(message["time"]), decode(data)), topic)
+    return checked(Stored(message["seq"], microseconds(message["time"]), decode(data)), topic)
 
 
 def microseconds(stamp: str) -> int:
@@ -87,7 +87,12 @@ def microseconds(stamp: str) -> int:
     return seconds * 1_000_000 + int(fraction[:6].ljust(6, "0") or 0)
 
 
-def _checked(stored: Stored, topic: str | None) -> Stored:
+def checked(stored: Stored, topic: str | None) -> Stored:
+    """Return a message if it is of that topic.
+
+    Raises:
+        StoreUnusableError: It is of another one.
+    """
     if topic is not None and stored.frame.name != topic:
         raise StoreUnusableError("two topics of this store have the same subject: give one of them another name")
     return stored

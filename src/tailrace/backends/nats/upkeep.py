@@ -135,7 +135,7 @@ class Upkeep:
 
 
 def _cut_message(message: Stored, state: State, keep: Retention, cut: int, room: int) -> tuple[State, int, bool | None]:
-    """Move the horizon over the records of one message; the last result tells, once it is known, whether more must go."""
+    """Move the horizon over the records of one message; the last result says whether more must go, once known."""
     frame = message.frame
     for index, length in enumerate(frame.lengths):
         place = position(message.sequence, index)

@@ -11,12 +11,10 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from typing_extensions import override
 
+from tailrace.backends.nats.core import Core
 from tailrace.backends.nats.errors import explain
 from tailrace.backends.nats.link import Link
-from tailrace.backends.nats.loop import Loop
-from tailrace.backends.nats.names import Names
 from tailrace.backends.nats.news import News
-from tailrace.backends.nats.session import Session
 from tailrace.backends.nats.stored import from_headers
 from tailrace.backends.vigil import Vigil
 from tailrace.errors import DurableStreamUnavailableError, StoreUnusableError
@@ -26,20 +24,21 @@ from tailrace.spi import Changes
 class NatsWatch(Vigil):
     """One engine's view of what moved."""
 
-    def __init__(self, loop: Loop, session: Session, names: Names, news: News, patience: float) -> None:
+    def __init__(self, core: Core, news: News) -> None:
         super().__init__()
-        self._loop = loop
-        self._session = session
-        self._names = names
+        self._loop = core.loop
+        self._session = core.session
+        self._reading = core.reading
+        self._names = core.ground.names
+        self._patience = core.patience
         self._news = news
         # What an earlier watch has heard may be no longer so.
         news.clear()
-        self._patience = patience
         self._moved: set[str] = set()
         self._broken: DurableStreamUnavailableError | None = None
         self._subscriptions: dict[str, Subscription] = {}
         try:
-            self._link = loop.run(self._open, patience)
+            self._link = self._loop.run(self._open, self._patience)
         except BaseException:
             self.close()
             raise
@@ -73,9 +72,12 @@ class NatsWatch(Vigil):
     async def _open(self) -> Link:
         link = await self._session.link()
         link.on_end(self._ended)
+        # What an earlier connection told may be of a store that was restored since.
+        self._reading.forget()
         return link
 
     async def _change(self, added: Collection[str], dropped: Collection[str]) -> None:
+        self._reading.forget(dropped)
         try:
             for topic in dropped:
                 subscription = self._subscriptions.pop(topic, None)
@@ -91,7 +93,9 @@ class NatsWatch(Vigil):
 
     def _told(self, topic: str, msg: Msg) -> None:
         try:
-            self._news.note(topic, from_headers(msg.headers or {}, msg.data, topic))
+            message = from_headers(msg.headers or {}, msg.data, topic)
+            self._reading.hinted(topic, message.sequence)
+            self._news.note(topic, message)
         except (KeyError, ValueError, StoreUnusableError):
             # Not one of ours. It is a hint all the same.
             self._news.forget((topic,))

@@ -1,4 +1,4 @@
-"""Appending and sealing: entries of a topic go together into as few messages as hold them. Lives on the loop's thread."""
+"""Appending and sealing: entries of a topic go into as few messages as hold them. Lives on the loop's thread."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
