@@ -6,6 +6,7 @@ told: ``watch.py``, ``news.py``. The stream and the bucket: ``ground.py``, ``led
 ``maintenance.py``, ``upkeep.py``, ``sweep.py``. How the servers are set: ``examination.py``.
 """
 
+import functools
 from collections.abc import Sequence
 
 from typing_extensions import override
@@ -36,6 +37,10 @@ from tailrace.spi import (
     ReadRequest,
     Unborn,
 )
+
+
+READING = 3.0
+"""Seconds that a read may take, elections included: who rides out an outage asks again, and has to hear of it."""
 
 
 class NatsStore(Handle, NatsMaintenance, Examinable):
@@ -110,7 +115,8 @@ class NatsStore(Handle, NatsMaintenance, Examinable):
         left = [request for request, page in zip(requests, told, strict=True) if page is None]
         # It is older than this look, and whoever comes later would be answered from it about a place that may be gone.
         self._news.forget([request.topic for request in left])
-        asked = iter(self._core.run(lambda deadline: self._core.reading.read(left, deadline)))
+        work = functools.partial(self._core.reading.read, left)
+        asked = iter(self._core.run(work, min(READING, self._core.patience)))
         return [page or next(asked) for page in told]
 
     @override

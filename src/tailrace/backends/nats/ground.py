@@ -59,8 +59,8 @@ class Ground:
         if self.replicas == 1:
             return (
                 "An acknowledged record is in the server's files, which it flushes to the disk every two minutes "
-                "unless sync_interval says otherwise: it outlives a crash of the server, and with sync_interval: always "
-                "one of the machine."
+                "unless sync_interval says otherwise: it outlives a crash of the server, and with sync_interval: "
+                "always one of the machine."
             )
         return (
             f"An acknowledged record is on most of {self.replicas} servers, each of which flushes its files every two "
