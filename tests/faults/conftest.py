@@ -64,7 +64,7 @@ def a_mariadb_server() -> Iterator[MariadbServer]:
 
 @pytest.fixture(scope="session")
 def a_nats_server() -> Iterator[NatsServer]:
-    with NatsServer() as server:
+    with NatsServer(settings={"max_payload": 2**23}) as server:
         yield server
 
 
