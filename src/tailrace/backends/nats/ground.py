@@ -116,9 +116,10 @@ class Ground:
         Raises:
             StoreUnusableError: The server does not take it, or something else is there under these names.
         """
-        self._check_version(self._location.replicas or 1)
         names = self.names
         await self.look(deadline)
+        # Known now, with the first connection.
+        self._check_version(self._location.replicas or 1)
         await self._create_or_update(bucket_settings(names, self._location.replicas), deadline)
         if names.shared:
             await self._create_or_update(stream_settings(names, self._location.replicas), deadline)
