@@ -129,6 +129,9 @@ class Upkeep:
         return emptied and self._session.now - state.touched >= idle * 1e6
 
     async def _purge(self, topic: str, first_kept: int, deadline: float) -> None:
+        if first_kept <= 1:
+            # There is nothing before it; and servers before 2.12 take that number for none, and remove everything.
+            return
         names = self._ground.names
         body = {"filter": names.subject(topic), "seq": first_kept}
         await self._session.insist(f"STREAM.PURGE.{names.stream(topic)}", body, deadline)
