@@ -38,7 +38,6 @@ from tailrace.spi import (
     Unborn,
 )
 
-
 READING = 3.0
 """Seconds that a read may take, elections included: who rides out an outage asks again, and has to hear of it."""
 

@@ -26,9 +26,15 @@ class Loop:
     """Thread-safe. The thread starts with the first work, and a child process starts its own."""
 
     def __init__(self) -> None:
-        self._lock = native.lock()
         self._closed = False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lock = native.lock()
+        self._ended = native.Latch()
+        self._started = False
         self._loop: NativeLoop | None = None
+        self._early: list[Callable[[], None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
@@ -40,7 +46,10 @@ class Loop:
             DurableStreamUnavailableError: The store is closed, or the work did not end in time.
         """
         call: _Call[T] = _Call(work)
-        self._hand_over(lambda: self._begin(call))
+        with self._lock:
+            if self._closed:
+                raise DurableStreamUnavailableError("the store is closed")
+            self._hand_over(lambda: self._begin(call))
         if not native.call(lambda: call.done.wait(timeout + GRACE)):
             raise DurableStreamUnavailableError("the store did not answer in time", maybe_stored=True)
         return call.result()
@@ -48,42 +57,62 @@ class Loop:
     def post(self, work: Callable[[], None]) -> None:
         """Have something done over there, some time soon. Does not wait; does nothing if there is no thread."""
         with self._lock:
-            if self._loop is not None and not self._closed:
-                self._loop.call_soon_threadsafe(work)
+            if self._started and not self._closed:
+                self._hand_over(work)
 
     def close(self, farewell: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run ``farewell()``, end all other work, and end the thread. Idempotent, never raises; waits a little."""
         with self._lock:
-            loop, self._loop = self._loop, None
+            if self._closed:
+                return
             self._closed = True
-        if loop is None:
-            return
-        loop.call_soon_threadsafe(lambda: loop.end(farewell, self._tasks))
-        native.call(lambda: loop.ended.wait(GRACE))
+            if not self._started:
+                return
+            self._hand_over(lambda: self._end(farewell))
+        native.call(lambda: self._ended.wait(GRACE))
 
     def forget(self) -> None:
         """In a child: leave the parent's loop alone, and start another one when there is work."""
         if self._loop is not None:
             _left_behind.append((self._loop, self._tasks))
             self._loop.disown()
-        self._lock = native.lock()
-        self._loop, self._tasks = None, set()
+        self._begin_anew()
 
     def _hand_over(self, work: Callable[[], None]) -> None:
+        # With the lock held, so that nothing is handed to a loop that is ending.
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(work)
+            return
+        self._early.append(work)
+        if not self._started:
+            self._started = True
+            native.start_thread(self._live, "tailrace-nats")
+
+    def _live(self) -> None:
+        # Made in its own thread: among greenlets, its sockets belong to the hub of whoever makes them.
+        loop = NativeLoop()
         with self._lock:
-            if self._closed:
-                raise DurableStreamUnavailableError("the store is closed")
-            loop = self._loop
-            if loop is None:
-                loop = self._loop = NativeLoop()
-                native.start_thread(loop.live, "tailrace-nats")
-            loop.call_soon_threadsafe(work)
+            self._loop = loop
+            for work in self._early:
+                loop.call_soon(work)
+            self._early.clear()
+        ended = self._ended
+        try:
+            loop.live()
+        finally:
+            ended.release()
 
     def _begin(self, call: "_Call[Any]") -> None:
         task = asyncio.get_running_loop().create_task(call.perform())
         # The loop itself keeps no strong reference to what it runs.
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        # One that is cancelled before it began does not get as far as to say so itself.
+        task.add_done_callback(call.over)
+
+    def _end(self, farewell: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        assert self._loop is not None
+        self._loop.end(farewell, self._tasks)
 
 
 class _Call(Generic[T]):
@@ -105,6 +134,11 @@ class _Call(Generic[T]):
         except BaseException as exc:  # noqa: BLE001 - it is raised where the result is asked for
             self._error = exc
         finally:
+            self.done.release()
+
+    def over(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            self._error = DurableStreamUnavailableError("the store was closed")
             self.done.release()
 
     def result(self) -> T:

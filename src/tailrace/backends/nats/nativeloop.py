@@ -19,15 +19,10 @@ from tailrace import native
 
 
 class NativeLoop(asyncio.SelectorEventLoop):
-    """Made anywhere, lives in the thread that calls ``live``.
-
-    Attributes:
-        ended: Released when the thread is about to end.
-    """
+    """Made in the thread that it lives in."""
 
     def __init__(self) -> None:
         super().__init__(_Selector() if native.patched() else None)
-        self.ended = native.Latch()
         self._connected: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def live(self) -> None:
@@ -38,7 +33,6 @@ class NativeLoop(asyncio.SelectorEventLoop):
             self.close()
         finally:
             native.leave_hub()
-            self.ended.release()
 
     def end(self, farewell: Callable[[], Coroutine[Any, Any, None]], tasks: Collection["asyncio.Task[None]"]) -> None:
         """Say goodbye, cancel what still runs, and stop. In the loop's own thread."""

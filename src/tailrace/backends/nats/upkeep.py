@@ -130,7 +130,7 @@ class Upkeep:
 
     async def _purge(self, topic: str, first_kept: int, deadline: float) -> None:
         if first_kept <= 1:
-            # There is nothing before it; and some servers (2.9 to 2.12) take that number for none, and remove everything.
+            # There is nothing before it, and servers from 2.9 to 2.12 take that number for none, and remove all.
             return
         names = self._ground.names
         body = {"filter": names.subject(topic), "seq": first_kept}

@@ -35,6 +35,7 @@ class NatsWatch(Vigil):
         # What an earlier watch has heard may be no longer so.
         news.clear()
         self._moved: set[str] = set()
+        self._told_last: set[str] = set()
         self._broken: DurableStreamUnavailableError | None = None
         self._subscriptions: dict[str, Subscription] = {}
         try:
@@ -59,15 +60,16 @@ class NatsWatch(Vigil):
 
     @override
     def wait(self, timeout: float) -> Changes:
-        # Whoever was woken by the last one has read by now, or is late: what came along then is no look of his moment.
         with self._inside():
+            # Whoever was woken by the last one has read by now, or is late: what came along then is no look of his
+            # moment.
+            self._news.forget(self._told_last)
             if not self._moved:
-                self._news.clear()
                 self._sleep(timeout)
             self._check()
             with self._state:
-                moved, self._moved = self._moved, set()
-            return Changes(frozenset(moved))
+                self._told_last, self._moved = self._moved, set()
+            return Changes(frozenset(self._told_last))
 
     async def _open(self) -> Link:
         link = await self._session.link()
@@ -92,6 +94,9 @@ class NatsWatch(Vigil):
             self._ended(exc)
 
     def _told(self, topic: str, msg: Msg) -> None:
+        if self._closed:
+            # Nobody waits here any more, so nobody would hear that what is kept is no longer so.
+            return
         try:
             message = from_headers(msg.headers or {}, msg.data, topic)
             self._reading.hinted(topic, message.sequence)
@@ -122,6 +127,7 @@ class NatsWatch(Vigil):
 
     @override
     def _release(self) -> None:
+        self._news.clear()
         link = getattr(self, "_link", None)
         if link is not None:
             self._loop.post(functools.partial(self._leave, link))
