@@ -39,6 +39,7 @@ class NatsServer(ServerNode):
         tls: Whether it speaks TLS; with the certificates of another server if it is these.
         mutual: Whether it wants a certificate of its clients too.
         settings: Anything else of the configuration, such as ``max_payload``.
+        lines: More of it, as it stands in a file.
 
     Raises:
         ServerMissingError: There is no such server here.
@@ -57,6 +58,7 @@ class NatsServer(ServerNode):
         tls: bool | Certificates = False,
         mutual: bool = False,
         settings: Settings | None = None,
+        lines: str = "",
     ) -> None:
         self.flavour = kind or flavour()
         super().__init__("nats", offsets=(_ROUTES, _MONITOR))
@@ -69,6 +71,7 @@ class NatsServer(ServerNode):
         self._permissions = dict(permissions or {})
         self._mutual = mutual
         self._settings = dict(settings or {})
+        self._lines = lines
         if tls is True:
             try:
                 self.certificates = Certificates.make(self.folder)
@@ -177,8 +180,9 @@ class NatsServer(ServerNode):
     @override
     def _command(self, *options: str) -> Sequence[str]:
         file = self.folder / "server.conf"
-        # The server's own notation is a superset of JSON.
-        file.write_text(json.dumps(self._configuration(), indent=1), encoding="utf-8")
+        # Values in the server's own notation may be JSON.
+        lines = [f"{name}: {json.dumps(value)}" for name, value in self._configuration().items()]
+        file.write_text("\n".join([*lines, self._lines]), encoding="utf-8")
         return [str(self.flavour.binary), "-c", str(file), *options]
 
     @override
