@@ -13,11 +13,11 @@ import ssl
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from tailrace.backends.nats.errors import Denied, LinkLost, NoResponder
+from tailrace.backends.nats.headers import QuickClient
 from tailrace.backends.nats.location import Location
 
 PULSE = 5
@@ -43,7 +43,7 @@ class Link:
 
     def __init__(self, what: str) -> None:
         self.lost: BaseException | None = None
-        self.client = Client()
+        self.client = QuickClient()
         self._loop = asyncio.get_running_loop()
         self._what = what
         self._inbox = ""

@@ -162,7 +162,7 @@ def _is_message(msg: Msg) -> bool:
 
 def _is_last(msg: Msg) -> bool:
     headers = msg.headers or {}
-    return "Status" in headers or headers.get("Nats-Num-Pending") == "0"
+    return headers.get("Nats-Num-Pending", "0") == "0" or (not msg.data and "Status" in headers)
 
 
 def _is_any(msg: Msg) -> bool:

@@ -1,9 +1,8 @@
 """A message as the server has it, and what the newest one says about its topic. Pure."""
 
 import base64
-import calendar
-import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from tailrace.backends.nats.frames import Frame, Kind, State, decode
@@ -82,9 +81,8 @@ def from_answer(message: Mapping[str, Any], topic: str | None) -> Stored:
 
 def microseconds(stamp: str) -> int:
     """Return the microseconds since the epoch of a server's timestamp."""
-    seconds = calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S"))
-    fraction = stamp[20:].rstrip("Z").partition("+")[0]
-    return seconds * 1_000_000 + int(fraction[:6].ljust(6, "0") or 0)
+    seconds = int(datetime.fromisoformat(f"{stamp[:19]}+00:00").timestamp())
+    return seconds * 1_000_000 + int(stamp[20:].rstrip("Z")[:6].ljust(6, "0"))
 
 
 def checked(stored: Stored, topic: str | None) -> Stored:
