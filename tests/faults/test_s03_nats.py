@@ -27,7 +27,7 @@ def proxy(server: NatsServer) -> Iterator[FlakyProxy]:
         yield proxy
 
 
-@pytest.fixture(params=["shared", "dedicated"])
+@pytest.fixture(params=["shared", pytest.param("dedicated", marks=pytest.mark.long)])
 def url(request: pytest.FixtureRequest, server: NatsServer) -> str:
     """A store of its own."""
     return server.url(stream=f"t{secrets.token_hex(4)}", layout=request.param)

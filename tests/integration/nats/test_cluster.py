@@ -22,7 +22,7 @@ def cluster() -> Iterator[NatsCluster]:
         yield cluster
 
 
-@pytest.fixture(params=["shared", "dedicated"])
+@pytest.fixture(params=["shared", pytest.param("dedicated", marks=pytest.mark.long)])
 def url(request: pytest.FixtureRequest, cluster: NatsCluster) -> Iterator[str]:
     """A store with a replica on every node; all of them are up, whatever the test before did."""
     for node in cluster.nodes.values():
@@ -34,13 +34,13 @@ def url(request: pytest.FixtureRequest, cluster: NatsCluster) -> Iterator[str]:
     for node in cluster.nodes.values():
         node.start()
     cluster.wait_until_whole()
-    for name in cluster.anyone().streams():
-        cluster.anyone().drop(name)
+    for name in cluster.streams():
+        cluster.drop(name)
 
 
 def _stream_of(cluster: NatsCluster, topic: str) -> str:
     """The stream that holds the only topic there is."""
-    names = [name for name in cluster.anyone().streams() if not name.startswith("KV_")]
+    names = [name for name in cluster.streams() if not name.startswith("KV_")]
     assert names, topic
     return max(names, key=len)
 
@@ -48,7 +48,7 @@ def _stream_of(cluster: NatsCluster, topic: str) -> str:
 def test_every_stream_has_as_many_replicas_as_the_url_says(cluster: NatsCluster, url: str) -> None:
     with opened(url, create=False) as store:
         stored(store, "t", b"x")
-    for name in cluster.anyone().streams():
+    for name in cluster.streams():
         assert cluster.call(f"STREAM.INFO.{name}")["config"]["num_replicas"] == 3
 
 
@@ -65,6 +65,7 @@ def test_a_leader_that_steps_down_is_followed_without_anybody_noticing(cluster: 
     assert payloads == [b"first", b"0", b"1", b"2"]
 
 
+@pytest.mark.long
 def test_any_node_may_be_away_and_the_others_serve(cluster: NatsCluster, url: str) -> None:
     with opened(url, create=False) as store:
         stored(store, "t", b"0")

@@ -11,7 +11,10 @@ from tailrace.testing.servers import ServerFailedError, ServerMissingError
 from tailrace.testing.servers.nats import Connection, NatsError, NatsServer, flavour, flavours
 
 
-@pytest.fixture(scope="module", params=flavours(), ids=lambda kind: kind.name)
+OTHERS = [pytest.param(kind, id=kind.name, marks=pytest.mark.long) for kind in flavours()[1:]]
+
+
+@pytest.fixture(scope="module", params=[*(pytest.param(kind, id=kind.name) for kind in flavours()[:1]), *OTHERS])
 def shared(request: pytest.FixtureRequest) -> Iterator[NatsServer]:
     """A server whose settings nobody changes, and that runs at the end of each test."""
     with NatsServer(request.param) as server:

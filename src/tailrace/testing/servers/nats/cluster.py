@@ -83,6 +83,14 @@ class NatsCluster(Started):
         """Ask JetStream, through any node that is alive; as ``NatsServer.call`` does."""
         return self.anyone().call(operation, timeout=timeout, **arguments)
 
+    def streams(self) -> list[str]:
+        """Return the names of all streams, through any node that is alive."""
+        return self.anyone().streams()
+
+    def drop(self, stream: str) -> None:
+        """Delete a stream, through any node that is alive; nothing happens if there is none."""
+        self.anyone().drop(stream)
+
     def anyone(self) -> NatsServer:
         """Return a node that is alive."""
         return next(node for node in self.nodes.values() if node.alive)
