@@ -10,7 +10,6 @@ from tailrace.testing.leaks import no_leaks
 from tailrace.testing.servers import ServerFailedError, ServerMissingError
 from tailrace.testing.servers.nats import Connection, NatsError, NatsServer, flavour, flavours
 
-
 OTHERS = [pytest.param(kind, id=kind.name, marks=pytest.mark.long) for kind in flavours()[1:]]
 
 
