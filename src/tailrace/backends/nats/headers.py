@@ -1,11 +1,11 @@
-"""The driver's client, with headers that are read when they are asked for.
+"""The driver's client, which tells at once that it ends, and whose headers are read when they are asked for.
 
 A message that was looked up comes with seven headers, of which two matter, and to parse all of them costs more than
 everything else that is done with it. Should the driver once call its method by another name, it parses them again, and
 nothing else changes: both ways are mappings of text.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nats.aio.client import Client
@@ -51,7 +51,19 @@ class Headers(Mapping[str, str]):
 
 
 class QuickClient(Client):
-    """For this folder only: what the driver does with headers of its own subscriptions is not done."""
+    """For this folder only: what the driver does with headers of its own subscriptions is not done.
+
+    Attributes:
+        closing: Called as soon as the driver gives a connection up. It tells so itself only after it has closed it, which
+            may take long, or for ever.
+    """
+
+    closing: Callable[[], None] | None = None
+
+    async def _close(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the driver's
+        if self.closing is not None:
+            self.closing()
+        await super()._close(*args, **kwargs)
 
     async def _process_headers(self, headers: bytes) -> Any:  # noqa: ANN401 - a dictionary, to the driver
         return Headers(headers) if headers else None

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
+import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
@@ -65,8 +66,11 @@ class Link:
         async def troubled(exc: Exception) -> None:
             self._complain(exc)
 
-        async def ended() -> None:
+        def ending() -> None:
             self._end(self._trouble or LinkLost(f"{self._what} closed the connection"))
+
+        async def ended() -> None:
+            ending()
 
         tls = {} if location.tls is None else location.tls.settings()
         login: dict[str, Any] = dict(location.login)
@@ -100,6 +104,7 @@ class Link:
         self._trouble = None
         if location.tls is not None:
             self._secret("")
+        self.client.closing = ending
         self._inbox = self.client.new_inbox() + "."
         await self.listen(self._inbox + "*", self._heard)
 
@@ -189,6 +194,8 @@ class Link:
     async def _wait_for(
         self, question: "_Question", payload: bytes, headers: Mapping[str, str] | None, timeout: float, inbox: str = ""
     ) -> list[Msg]:
+        if self.lost is None and self.client.is_closed:
+            self._end(LinkLost(f"{self._what} closed the connection"))
         if self.lost is not None:
             raise LinkLost(str(self.lost))
         self._next += 1
@@ -199,6 +206,9 @@ class Link:
         try:
             await self.client.publish(question.subject, payload, inbox or self._inbox + token, cast("Any", headers))
             return await question.answered
+        except nats.errors.Error as exc:
+            self._end(exc)
+            raise LinkLost(str(exc)) from exc
         finally:
             bell.cancel()
             self._asked.pop(token, None)

@@ -77,13 +77,13 @@ class Session:
             DurableStreamUnavailableError: No server can be reached; nothing was sent.
         """
         link = self._link
-        if link is not None and link.lost is None:
+        if link is not None and link.lost is None and not link.client.is_closed:
             return link
         if self._dialing is None:
             self._dialing = asyncio.Lock()
         async with self._dialing:
             link = self._link
-            if link is None or link.lost is not None:
+            if link is None or link.lost is not None or link.client.is_closed:
                 if link is not None:
                     await link.close()
                 link = self._link = await self._dial()
