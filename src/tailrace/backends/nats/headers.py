@@ -54,8 +54,8 @@ class QuickClient(Client):
     """For this folder only: what the driver does with headers of its own subscriptions is not done.
 
     Attributes:
-        closing: Called as soon as the driver gives a connection up. It tells so itself only once it has closed it, which
-            may take long, or for ever.
+        closing: Called as soon as the driver gives a connection up. It tells so itself only when it has closed it, and
+            that may take long, or for ever.
     """
 
     closing: Callable[[], None] | None = None
