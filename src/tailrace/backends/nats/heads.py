@@ -32,6 +32,11 @@ class Heads:
         entry = await self._ledger.find(topic, deadline)
         if entry is None:
             return NOTHING
+        # An entry is written behind its message. So one that was born between the two looks would pass for one whose
+        # messages somebody removed.
+        stored = await self._looking.newest(topic, deadline)
+        if stored is not None:
+            return head_of(stored)
         lives = not entry.ended and entry.stream == self._ground.created
         if entry.sealed and lives:
             # The server removed every message behind our back. The seal holds all the same, and so does its place.

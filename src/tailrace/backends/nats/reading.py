@@ -31,6 +31,9 @@ from tailrace.spi import (
 ELECTION = 10.0
 """Seconds for which a leader that was deposed may still answer: so long a place beyond its tail may yet hold."""
 
+HEARD = 3_000_000_000
+"""Nanoseconds: followers wait for longer than that, since they heard of a leader, before they elect another one."""
+
 CHUNK = 256
 """Topics that are read at once."""
 
@@ -107,8 +110,8 @@ class Reading:
             whole = run.whole and (not messages or messages[-1].sequence >= self._least(request.topic))
             head = head_of(messages[-1]) if whole and messages else await self._heads.look(request.topic, deadline)
             outcome = page(request, after, messages, head)
-            if self._is_beyond(request.topic, after, head):
-                return await self._doubt(request.topic)
+            if self._is_beyond(request.topic, after, head) and not await self._leads(request.topic, deadline):
+                return self._doubt()
             if outcome is not None:
                 return outcome
             if whole and messages and messages[-1].sequence >= head.sequence:
@@ -134,7 +137,14 @@ class Reading:
         now = asyncio.get_running_loop().time()
         return now - self._beyond.setdefault(topic, now) < ELECTION
 
-    async def _doubt(self, topic: str) -> ReadOutcome:
+    async def _leads(self, topic: str, deadline: float) -> bool:
+        """Whether who answers as leader has heard from a majority so lately that nobody can have been elected since."""
+        info = await self._session.insist(f"STREAM.INFO.{self._ground.names.stream(topic)}", None, deadline)
+        others = (info.get("cluster") or {}).get("replicas") or ()
+        heard = sum(1 for each in others if not each.get("offline") and int(each.get("active", HEARD)) < HEARD)
+        return 2 * (heard + 1) > self._ground.replicas
+
+    def _doubt(self) -> ReadOutcome:
         return ReadFailed(
             DurableStreamUnavailableError(
                 f"{self._session.name} knows less of this topic than it did: asked again after its election"
