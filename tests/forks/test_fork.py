@@ -12,6 +12,7 @@ from tests.redis_server import redis_server
 
 import tailrace
 from tailrace import CLOSED, DurableStreamUnavailableError, StreamClient
+from tailrace.testing.servers.nats import NatsServer
 from tailrace.testing.servers.redis import RedisCluster
 
 # Python 3.12 and later warn of every fork with threads; that is what these tests are about.
@@ -32,11 +33,24 @@ def cluster() -> Iterator[str]:
         yield nodes.url
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis", pytest.param("redis-cluster", marks=pytest.mark.long)])
+@pytest.fixture(scope="module")
+def nats() -> Iterator[NatsServer]:
+    """A NATS server."""
+    with NatsServer() as server:
+        yield server
+
+
+OTHERS = [pytest.param(store, marks=pytest.mark.long) for store in ("redis-cluster", "nats")]
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", *OTHERS])
 def streams(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StreamClient]:
     """A client of each store."""
     if request.param == "redis":
         address = f"{request.getfixturevalue('server')}/0?prefix=fork-{secrets.token_hex(4)}"
+    elif request.param == "nats":
+        address = request.getfixturevalue("nats").url(stream=f"fork-{secrets.token_hex(4)}")
+        tailrace.connect(address, create=True).close()
     elif request.param == "redis-cluster":
         address = f"{request.getfixturevalue('cluster')}?prefix=fork-{secrets.token_hex(4)}"
     else:
@@ -134,8 +148,8 @@ def fork_in_a_crowd(streams: StreamClient, rounds: int) -> None:
         except BaseException as error:  # noqa: BLE001 - checked at the end
             errors.append(error)
 
-    path = getattr(streams._engine.backend, "_location", None)
-    store = "memory://" if path is None else f"sqlite:///{path.path}"
+    path = getattr(getattr(streams._engine.backend, "_location", None), "path", None)
+    store = "memory://" if path is None else f"sqlite:///{path}"
     with topic.subscribe_from_beginning() as follower:
         work = [(append, 0), (append, 1), (enter, 0), (seal, 0), (reopen, 0)]
         threads = [threading.Thread(target=loop, args=each) for each in work]

@@ -82,7 +82,7 @@ def test_s32_greenlets_of_a_process_that_is_patched_late() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
-    "store", ["memory", "sqlite", "redis", "redis_cluster", "redis_sentinel", "postgres", "mysql", "http"]
+    "store", ["memory", "sqlite", "redis", "redis_cluster", "redis_sentinel", "postgres", "mysql", "nats", "http"]
 )
 def test_the_whole_kit(store: str, when: str) -> None:
     assert "passed" in run("tests.gevent.patched", when, f"kit_{store}.py", timeout=600)

@@ -53,6 +53,7 @@ ARROWS = {
     "backends.redis": f"{_STORE} {_SERVER}",
     "backends.postgres": f"{_STORE} {_SERVER} backends.sql",
     "backends.mysql": f"{_STORE} {_SERVER} backends.sql",
+    "backends.nats": f"{_STORE} {_SERVER}",
     "backends.http": f"{_STORE} {_SERVER} wire",
     # Facades find stores through the registry of the SPI, never by importing one.
     "facade": _FACADE,

@@ -12,7 +12,7 @@ def capabilities(declared: Capabilities) -> dict[str, Any]:
     values = dataclasses.asdict(declared)
     values["enforces"] = sorted(declared.enforces)
     # Shown among the limits.
-    del values["max_payload"]
+    del values["max_payload"], values["limited_by"]
     return {"kind": values.pop("store"), **values}
 
 

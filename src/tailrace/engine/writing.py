@@ -135,7 +135,7 @@ class Writing:
     def _entry(self, topic: str, payloads: Sequence[bytes]) -> Entry:
         for payload in payloads:
             if len(payload) > self._max_payload:
-                store = self._backend.capabilities.max_payload
-                named = "the max_payload option" if self._max_payload < store else "the store's limit"
+                store = self._backend.capabilities
+                named = "the max_payload option" if self._max_payload < store.max_payload else store.limited_by
                 raise PayloadTooLargeError(len(payload), self._max_payload, named=named)
         return Entry(topic, payloads, may_wait=False)

@@ -45,6 +45,7 @@ class Capabilities:
         local: Whether a read is never answered by somebody else: no network lies between. It then takes place in the
             thread that wants the records, which is fastest, and which nothing could interrupt.
         max_payload: Bytes in one payload.
+        limited_by: What sets that, as an error names it: a setting of the server.
         notes: Anything else that a careful user would want to know, one sentence each.
     """
 
@@ -60,6 +61,7 @@ class Capabilities:
     fork: Literal["reopens", "refused", "untested"] = "untested"
     local: bool = False
     max_payload: int = limits.MAX_PAYLOAD_BYTES
+    limited_by: str = "the store's limit"
     notes: tuple[str, ...] = ()
 
 

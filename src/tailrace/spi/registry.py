@@ -31,6 +31,8 @@ _BUILT_IN = {
     "postgres": "tailrace.backends.postgres:open_store",
     "mysql": "tailrace.backends.mysql:open_store",
     "mariadb": "tailrace.backends.mysql:open_store",
+    "nats": "tailrace.backends.nats:open_store",
+    "tls": "tailrace.backends.nats:open_store",
     "http": "tailrace.backends.http:open_store",
     "https": "tailrace.backends.http:open_store",
 }

@@ -37,7 +37,7 @@ def description_to(description: Description) -> bytes:
     store = dataclasses.asdict(description.store)
     store["enforces"] = sorted(description.store.enforces)
     # How calls behave in the server's process is nobody else's business.
-    for name in ("gevent", "fork", "local", "shared"):
+    for name in ("gevent", "fork", "local", "shared", "limited_by"):
         del store[name]
     return to_json({**description._asdict(), "store": store})
 

@@ -12,6 +12,8 @@ from pathlib import Path
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "chromium": ("chromium", "chromium-common"),
     "mariadb": ("mariadb-server", "mariadb-server-core", "mariadb-client-core"),
+    # NATS 2.9.
+    "nats": ("nats-server",),
     "nginx": ("nginx",),
     # What a driver of MariaDB is built against.
     "mysqlclient": ("libmariadb-dev",),
