@@ -144,8 +144,10 @@ def test_replicas_on_a_server_that_is_alone_are_refused_by_name(server: NatsServ
 
 def test_replicas_on_a_server_that_is_too_old_are_refused_with_the_version_that_is_needed() -> None:
     with NatsServer(flavour("nats-2.9")) as old:
-        with pytest.raises(StoreUnusableError, match=r"replicas.*2\.9.*2\.11"):
+        with pytest.raises(StoreUnusableError, match="replicas") as caught:
             opened(old.url(replicas="3"))
+        assert old.flavour.name.removeprefix("nats-") in str(caught.value)
+        assert "2.11" in str(caught.value)
         assert old.streams() == []
 
 
