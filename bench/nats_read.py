@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterator
 
+import tailrace
+from bench.catching_up import PAYLOAD
 from bench.pairs import Result, paired
 from bench.raw_nats import both
-from bench.sqlite_read import PAYLOAD, through_a_subscription
 
 RECORDS = 100_000
 FEW = 20_000
@@ -22,7 +23,7 @@ def run(pairs: int) -> Iterator[Result]:
         yield paired(
             f"{streams.capabilities.store}: catch-up of {RECORDS:,} small records",
             "records/s",
-            lambda: timed(RECORDS, lambda: through_a_subscription(together)),
+            lambda: timed(RECORDS, lambda: through_a_subscription(together, RECORDS)),
             lambda: timed(RECORDS, lambda: raw.ordered(RECORDS)),
             pairs=pairs,
             goal=0.5,
@@ -35,11 +36,20 @@ def run(pairs: int) -> Iterator[Result]:
         yield paired(
             f"{streams.capabilities.store}: catch-up of {FEW:,} small records, each of its own append",
             "records/s",
-            lambda: timed(FEW, lambda: through_a_subscription(apart)),
+            lambda: timed(FEW, lambda: through_a_subscription(apart, FEW)),
             lambda: timed(FEW, lambda: raw.ordered(FEW)),
             pairs=pairs,
             goal=0.5,
         )
+
+
+def through_a_subscription(topic: tailrace.Topic, records: int) -> int:
+    """Return how many of so many records were received."""
+    seen = 0
+    with topic.subscribe_from_beginning() as subscription:
+        while seen < records and subscription.receive(5.0) is not None:
+            seen += 1
+    return seen
 
 
 def timed(records: int, read: Callable[[], int]) -> float:
