@@ -157,12 +157,12 @@ def left(deadline: float) -> float:
 
 
 def _is_message(msg: Msg) -> bool:
-    return msg.headers is not None and "Nats-Sequence" in msg.headers
+    # Ours are never empty, and the end of a batch always is.
+    return bool(msg.data)
 
 
 def _is_last(msg: Msg) -> bool:
-    headers = msg.headers or {}
-    return headers.get("Nats-Num-Pending", "0") == "0" or (not msg.data and "Status" in headers)
+    return not msg.data or (msg.headers or {}).get("Nats-Num-Pending", "0") == "0"
 
 
 def _is_any(msg: Msg) -> bool:
