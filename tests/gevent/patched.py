@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest import Item, hookimpl, main  # noqa: PT013 - in either order, pytest comes before the patch
 
-MOST = 0.2
+MOST = 0.5
 
 
 class Naming:

@@ -21,7 +21,7 @@ import tailrace
 from tailrace import CLOSED, DurableStreamRecord, DurableStreamUnavailableError, StreamClient, Subscription
 from tailrace.testing.servers.waiting import line_of, until
 
-MOST = 0.2
+MOST = 0.5
 PATIENCE = 20.0
 
 
