@@ -47,9 +47,8 @@ def test_a_request_can_be_lost_too(server: RedisServer, proxy: RespProxy) -> Non
 def test_a_pipeline_is_answered_up_to_the_lost_reply(server: RedisServer, proxy: RespProxy, protocol: int) -> None:
     proxy.lose_reply("^INCR c")
     with Connection(proxy.port) as connection:
-        connection.send("HELLO", protocol)
-        for name in "abcd":
-            connection.send("INCR", name)
+        # At once: what is sent after the loss would find the connection closed.
+        connection.send_all([("HELLO", protocol), *(("INCR", name) for name in "abcd")])
         greeting = connection.receive()
         assert isinstance(greeting, list)
         assert b"proto" in greeting

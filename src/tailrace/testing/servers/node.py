@@ -113,6 +113,8 @@ class ServerNode(Started):
     def freeze(self) -> None:
         """Let it hang, with its connections open, until ``thaw``: the kernel still accepts new ones for it."""
         self._once_started.signal(signal.SIGSTOP)
+        # Its threads stop one after the other, and one of them may be answering.
+        until(lambda: _stands_still(self.pid), "the server stands still")
 
     def thaw(self) -> None:
         """Let it go on."""
@@ -143,3 +145,8 @@ class ServerNode(Started):
 
     def _serves_or_ended(self) -> bool:
         return not self.alive or self._serves()
+
+
+def _stands_still(pid: int) -> bool:
+    stats = [task.read_text() for task in Path("/proc").glob(f"{pid}/task/*/stat")]
+    return all(stat.rpartition(") ")[2].startswith("T") for stat in stats)

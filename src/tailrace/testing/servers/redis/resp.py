@@ -6,6 +6,7 @@ It is not the one whose behaviour a test is about either.
 import contextlib
 import socket
 import ssl
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO, TypeAlias
 
 Reply: TypeAlias = "bytes | int | list[Reply] | None"
@@ -64,9 +65,11 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
 
     def send(self, *words: Word) -> None:
         """Send one command, for ``receive`` to fetch the reply of. Raises OSError."""
-        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        request = b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
-        self._socket.sendall(request)
+        self.send_all([words])
+
+    def send_all(self, commands: Iterable[Sequence[Word]]) -> None:
+        """Send commands at once, each with a reply of its own. Raises OSError."""
+        self._socket.sendall(b"".join(_encoded(words) for words in commands))
 
     def receive(self) -> Reply:
         """Return the reply to the first command that has none yet; raises as ``call`` does."""
@@ -114,3 +117,8 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
         if len(data) < count:
             raise ConnectionResetError("the server closed the connection")
         return data
+
+
+def _encoded(words: Sequence[Word]) -> bytes:
+    parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
