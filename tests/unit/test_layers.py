@@ -17,7 +17,7 @@ ROOT = "tailrace"
 _WORDS = "errors limits records boundaries"
 _PURE = f"{_WORDS} options retention cursors protocols instrument"
 _STORE = f"{_WORDS} options retention instrument forks native spi"
-_SERVER = "backends.connections backends.descriptors backends.handle backends.pulse backends.vigil"
+_SERVER = "backends.connections backends.descriptors backends.handle backends.news backends.pulse backends.vigil"
 _FACADE = f"{_PURE} arguments forks native spi engine"
 
 # A folder stands for everything in it. Its modules may import each other and what stands at the right.
@@ -45,6 +45,7 @@ ARROWS = {
     # What several stores stand on, and no store itself.
     "backends.connections": "errors native",
     "backends.descriptors": "native",
+    "backends.news": "spi",
     "backends.pulse": "errors",
     "backends.vigil": "errors native spi",
     "backends.handle": "errors options spi backends.vigil",

@@ -3,12 +3,12 @@
 import functools
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.testing.servers import debian, unpacked
+from tailrace.testing.servers.commands import version_line
 from tailrace.testing.servers.errors import ServerMissingError
 from tailrace.testing.servers.wheels import programs_in, programs_on_path
 
@@ -110,16 +110,5 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 @functools.cache
 def _version(binary: Path) -> tuple[int, int, int] | None:
-    try:
-        done = subprocess.run(
-            [binary, "--version"],
-            env={**os.environ, **debian.environment(binary)},
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    version = _VERSION.search(done.stdout)
+    version = _VERSION.search(version_line(binary))
     return None if version is None else (int(version[1]), int(version[2]), int(version[3]))
