@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from tests.docs.blocks import blocks
+from tests.docs.parts import each_does_its_part
 
 import tailrace
-from tailrace import CLOSED, Retention, StoreUnusableError
-from tailrace.spi import SweepBudget
-from tailrace.testing.reading import numbered, payloads, take
+from tailrace import Retention, StoreUnusableError
+from tailrace.testing.reading import payloads, take
 from tailrace.testing.servers.redis import RedisServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "redis.md"
@@ -54,20 +54,7 @@ def test_each_does_its_part(
     appender: tailrace.StreamClient,
     sweeper: tailrace.StreamClient,
 ) -> None:
-    with reader.topic("t").subscribe_from_tail() as live:
-        appender.topic("t").append(b"0")
-        assert payloads(take(live, 1)) == [b"0"]
-        appender.topic("t").append_many(numbered(9, 1))
-        assert payloads(take(live, 9)) == numbered(9, 1)
-        assert reader.stats()["hints_arrive"] is True
-        appender.topic("t").seal()
-        assert live.receive(timeout=5) is CLOSED
-    assert [(info.name, info.records) for info in sweeper.maintenance.topics()] == [("t", 10)]
-    assert sweeper.maintenance.trim("t", Retention(max_records=1)) == 9
-    operator.topic("idle").append(b"x")
-    sweeper.maintenance.trim("idle", Retention(max_records=0))
-    assert sweeper.maintenance.sweep(SweepBudget()).forgotten == 1
-    assert sweeper.maintenance.delete("t") is True
+    each_does_its_part(operator, reader, appender, sweeper)
 
 
 def test_a_reader_changes_nothing(operator: tailrace.StreamClient, reader: tailrace.StreamClient) -> None:
